@@ -1,0 +1,33 @@
+"""Discovery by pydantic-ai-skills: its capability, resolved as at the start of a run."""
+# pyright: basic, reportMissingImports=false
+
+import asyncio
+import warnings
+from pathlib import Path
+from typing import Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.usage import RunUsage
+from pydantic_ai_skills import SkillsCapability
+
+# One long warning tells that it does not implement allowed-tools.
+warnings.simplefilter("ignore")
+
+
+def discover(root: Path) -> dict[str, str]:
+    return asyncio.run(_discover(root))
+
+
+async def _discover(root: Path) -> dict[str, str]:
+    context = RunContext(deps=None, model=TestModel(), usage=RunUsage())
+    resolved = await SkillsCapability(root).for_run(context)
+    found: dict[str, str] = {}
+
+    def visit(leaf: Any) -> None:
+        # The capability visits itself too, for its file tools.
+        if leaf is not resolved:
+            found[leaf.id] = leaf.get_description()
+
+    resolved.apply(visit)
+    return found

@@ -1,0 +1,92 @@
+"""Prowess: the skills runtime for agents.
+
+    from prowess import Runtime
+
+    with Runtime.open() as runtime:
+        print(runtime.catalog_text())
+
+The names below are the public ones. They load when they are first used, so that `import prowess` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prowess.catalog.catalog import Catalog
+    from prowess.catalog.switches import Switch
+    from prowess.catalog.views import Reason, View
+    from prowess.errors import (
+        BrokenSkill,
+        NotFound,
+        ProwessError,
+        Refused,
+        SettingsError,
+        ToolInputError,
+        WorldError,
+    )
+    from prowess.policy import Policy
+    from prowess.runtime import Runtime
+    from prowess.settings import Settings, load_settings
+    from prowess.skill.manifest import Manifest
+    from prowess.skill.problems import Problem, Severity
+    from prowess.skill.skill import Skill
+    from prowess.version import __version__
+
+__all__ = [
+    "BrokenSkill",
+    "Catalog",
+    "Manifest",
+    "NotFound",
+    "Policy",
+    "Problem",
+    "ProwessError",
+    "Reason",
+    "Refused",
+    "Runtime",
+    "Settings",
+    "SettingsError",
+    "Severity",
+    "Skill",
+    "Switch",
+    "ToolInputError",
+    "View",
+    "WorldError",
+    "__version__",
+    "load_settings",
+]
+
+_HOMES = {
+    "prowess.catalog.catalog": ("Catalog",),
+    "prowess.catalog.switches": ("Switch",),
+    "prowess.catalog.views": ("Reason", "View"),
+    "prowess.errors": (
+        "BrokenSkill",
+        "NotFound",
+        "ProwessError",
+        "Refused",
+        "SettingsError",
+        "ToolInputError",
+        "WorldError",
+    ),
+    "prowess.policy": ("Policy",),
+    "prowess.runtime": ("Runtime",),
+    "prowess.settings": ("Settings", "load_settings"),
+    "prowess.skill.manifest": ("Manifest",),
+    "prowess.skill.problems": ("Problem", "Severity"),
+    "prowess.skill.skill": ("Skill",),
+    "prowess.version": ("__version__",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'prowess' has no attribute '{name}'")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

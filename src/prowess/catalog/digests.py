@@ -1,0 +1,78 @@
+"""The digests of skills, kept while their files stay the same, in this process and across processes."""
+
+import hashlib
+import os
+import time
+from dataclasses import dataclass, field
+
+from prowess.catalog.cache_file import read_cache, write_cache
+from prowess.skill.skill import Skill
+from prowess.sources.skill_files import FileSet, read_skill_files, stamp_of
+from prowess.sources.source import is_text
+
+__all__ = ["Digests"]
+
+_HEADER = b"prowess-digests-1\n"
+_CLOCK_MARGIN = 2_500_000_000
+"""A file changed within this many nanoseconds may change again without its stamp showing it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDigest:
+    """A digest, and the stamps of all files and folders for which it holds."""
+
+    digest: str
+    stamps: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(slots=True)
+class Digests:
+    """Answers which exact files a skill has, reading them only if one may have changed."""
+
+    folder: str | None = None
+    """Where digests are kept across processes; None keeps them in this one only."""
+    _roots: dict[str, dict[str, KnownDigest]] = field(default_factory=dict[str, dict[str, KnownDigest]])
+    _changed: set[str] = field(default_factory=set[str])
+
+    def of(self, skill: Skill) -> str:
+        """Return the digest of the skill's files, or an empty text if some of them cannot be read."""
+        known = self._known(skill.root).get(skill.folder)
+        if known is not None and _is_current(skill.folder, known):
+            return known.digest
+        return self.read(skill).digest
+
+    def read(self, skill: Skill) -> FileSet:
+        """Read all files of the skill now."""
+        found = read_skill_files(skill.folder)
+        newest = max((stamp[-1] for _, stamp in found.stamps), default=0)
+        if newest < time.time_ns() - _CLOCK_MARGIN and all(is_text(path) for path, _ in found.stamps):
+            self._known(skill.root)[skill.folder] = KnownDigest(found.digest, found.stamps)
+            self._changed.add(skill.root)
+        return found
+
+    def save(self) -> None:
+        """Keep what was learned for other processes."""
+        for root in self._changed:
+            if self.folder is not None and is_text(root):
+                write_cache(self._file(self.folder, root), header=_HEADER, value=self._roots[root])
+        self._changed.clear()
+
+    def _known(self, root: str) -> dict[str, KnownDigest]:
+        known = self._roots.get(root)
+        if known is None:
+            kept = read_cache(self._file(self.folder, root), header=_HEADER, kind=_Kept) if self.folder else None
+            known = self._roots[root] = kept or {}
+        return known
+
+    def _file(self, folder: str, root: str) -> str:
+        return os.path.join(folder, hashlib.sha256(os.fsencode(root)).hexdigest()[:32])
+
+
+_Kept = dict[str, KnownDigest]
+
+
+def _is_current(folder: str, known: KnownDigest) -> bool:
+    try:
+        return all(stamp_of(os.lstat(f"{folder}/{path}" if path else folder)) == stamp for path, stamp in known.stamps)
+    except OSError:
+        return False

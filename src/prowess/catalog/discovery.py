@@ -1,0 +1,165 @@
+"""From sources to a Catalog: search, read what is new, settle precedence."""
+
+import gc
+import os
+import stat
+import time
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from prowess.catalog.catalog import Catalog, RejectedSkill
+from prowess.catalog.index import NO_STAMP, Entry, Index, RootScan, Stamp, stamp_file
+from prowess.catalog.precedence import rank_skills
+from prowess.policy import Policy, UnknownKeys
+from prowess.skill.problems import Problem, make_problem
+from prowess.skill.reading import parse_skill
+from prowess.skill.skill import Skill
+from prowess.sources.folders import SKILL_MD, Candidate, Findings, scan_folder
+from prowess.sources.heads import read_head, read_sidecar, sidecar_status
+from prowess.sources.source import Source, is_text, show_path
+
+__all__ = ["Discovery"]
+
+_FINE_CLOCK_MARGIN = 100_000_000
+_COARSE_CLOCK_MARGIN = 2_500_000_000
+"""A file changed within so many nanoseconds may change again without its stamp showing it."""
+
+
+@dataclass(slots=True)
+class Discovery:
+    """Searches sources again and again, and reads only what is new since the last time or another process' search."""
+
+    policy: Policy
+    index: Index | None = None
+    known: dict[Source, RootScan] = field(default_factory=dict[Source, RootScan])
+
+    def scan(self, source: Source, *, known_roots: Iterable[str] = ()) -> RootScan:
+        """Return what the root holds now: the very same value as before if nothing has changed."""
+        with _collector_paused():
+            known = self.known.get(source)
+            if known is None and self.index is not None:
+                known = self.index.load(source, self.policy)
+            if known is not None and self._is_current(known):
+                self.known[source] = known
+                return known
+            return self._search(source, known or RootScan(), known_roots)
+
+    def _is_current(self, known: RootScan) -> bool:
+        """Whether a look at what is known of the root is enough to be sure that nothing has changed."""
+        if not known.settled or not known.listed:
+            return False
+        sidecars = self._reads_sidecars()
+        try:
+            for folder, stamp in known.listed:
+                if stamp_file(os.stat(folder)) != stamp:
+                    return False
+            for entry in known.found:
+                if stamp_file(os.lstat(f"{entry.folder}/{SKILL_MD}")) != entry.stamp or entry.via_link:
+                    return False
+                if sidecars and _sidecar_stamp(entry.folder) != entry.sidecar:
+                    return False
+        except OSError:
+            return False
+        return True
+
+    def _search(self, source: Source, known: RootScan, known_roots: Iterable[str]) -> RootScan:
+        findings = scan_folder(source, limits=self.policy.limits, known_roots=known_roots)
+        before = {entry.folder: entry for entry in known.found}
+        sidecars = self._reads_sidecars()
+        found = tuple(self._judge(source, each, before.get(each.folder), sidecars) for each in findings.candidates)
+        scan = _settle(found, findings)
+        self.known[source] = scan
+        if self.index is not None and scan.found != known.found and scan.settled and is_text(source.root):
+            self.index.save(source, self.policy, scan)
+        return scan
+
+    def _reads_sidecars(self) -> bool:
+        return self.policy.reading.unknown_keys is UnknownKeys.DIALECTS
+
+    def _judge(self, source: Source, candidate: Candidate, known: Entry | None, sidecars: bool) -> Entry:
+        folder, relative, real, status = candidate
+        stamp = stamp_file(status)
+        sidecar_stamp = _sidecar_stamp(folder) if sidecars else NO_STAMP
+        if known is not None and known.stamp == stamp and known.sidecar == sidecar_stamp and not known.via_link:
+            return known
+        via_link = (real != folder and os.path.islink(folder)) or stat.S_ISLNK(status.st_mode)
+        head = read_head(folder, status)
+        if isinstance(head, Problem):
+            return Entry(folder, real, stamp, None, (head,), sidecar_stamp, via_link)
+        sidecar = read_sidecar(folder) if sidecar_stamp != NO_STAMP else None
+        name = show_path(folder.rpartition("/")[2])
+        manifest, problems = parse_skill(head, folder=name, reading=self.policy.reading, sidecar=sidecar)
+        if manifest is None:
+            return Entry(folder, real, stamp, None, problems, sidecar_stamp, via_link)
+        identity = source.skill_id(relative)
+        skill = Skill(identity, source.kind, source.root, relative, folder, manifest, problems, source.trusted)
+        return Entry(folder, real, stamp, skill, (), sidecar_stamp, via_link)
+
+    def assemble(self, scans: Sequence[tuple[Source, RootScan]], *, generation: int) -> Catalog:
+        """Put the roots together, highest precedence first. A folder reached twice counts once, at its first place."""
+        skills: list[Skill] = []
+        rejected: list[RejectedSkill] = []
+        problems: list[Problem] = []
+        reached: set[str] = set()
+        for source, scan in scans:
+            problems.extend(scan.problems)
+            for entry in scan.found:
+                if entry.real in reached:
+                    message = f"{show_path(entry.folder)} was reached before by another way"
+                    problems.append(make_problem("reached-twice", message, path=show_path(entry.folder)))
+                    continue
+                reached.add(entry.real)
+                if entry.skill is not None:
+                    skills.append(entry.skill)
+                else:
+                    rejected.append(RejectedSkill(show_path(entry.folder), source.root, entry.problems))
+        limit = self.policy.limits.max_skills
+        if len(skills) > limit:
+            message = f"{len(skills):,} skills were found, {limit:,} are allowed; the last ones are left out"
+            problems.append(make_problem("too-many-skills", message))
+            del skills[limit:]
+        ranking = rank_skills(skills, self.policy.same_name)
+        return Catalog(
+            skills=tuple(ranking.skills),
+            shadowed=ranking.shadowed,
+            rejected=tuple(rejected),
+            problems=tuple(problems),
+            by_name=ranking.by_name,
+            by_id=ranking.by_id,
+            generation=generation,
+        )
+
+
+def _sidecar_stamp(folder: str) -> Stamp:
+    status = sidecar_status(folder)
+    return stamp_file(status) if status else NO_STAMP
+
+
+def _settle(found: tuple[Entry, ...], findings: Findings) -> RootScan:
+    """Return the scan, with the stamps of the folders that were listed, and whether all stamps can be relied on."""
+    listed: list[tuple[str, Stamp]] = []
+    settled = True
+    for folder, status in findings.folders:
+        listed.append((folder, stamp_file(status)))
+        settled = settled and is_text(folder)
+    now = time.time_ns()
+    for stamp in (*(stamp for _, stamp in listed), *(entry.stamp for entry in found)):
+        changed = stamp[4]
+        if changed > now - (_FINE_CLOCK_MARGIN if changed % 1_000_000_000 else _COARSE_CLOCK_MARGIN):
+            settled = False
+            break
+    settled = settled and all(is_text(entry.folder) for entry in found)
+    return RootScan(found, tuple(findings.problems), tuple(listed), settled)
+
+
+@contextmanager
+def _collector_paused() -> Generator[None]:
+    """Keep the garbage collector from looking through thousands of new values, none of which is garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -1,0 +1,137 @@
+"""Whether what a skill needs is there, asked of the machine where its code will run.
+
+`decide_eligibility` is pure; a `Probe` answers its questions. `HostProbe` asks this machine and remembers the answers
+until the folders of PATH change.
+"""
+
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from prowess.skill.manifest import Requirements
+
+__all__ = ["HostProbe", "Probe", "decide_eligibility"]
+
+_PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
+_COMMAND = re.compile(r"[A-Za-z0-9._+@-]+")
+_CLAUSE = re.compile(r"(>=|<=|==|!=|~=|>|<)?\s*(\d+(?:\.\d+)*)(\.\*)?")
+_ANYTHING = Requirements()
+
+
+class Probe(Protocol):
+    """Answers questions about the place where a skill's code will run."""
+
+    def has_binary(self, name: str) -> bool:
+        """Whether a command of this name can be started."""
+        ...
+
+    def has_variable(self, name: str) -> bool:
+        """Whether an environment variable is set and not empty."""
+        ...
+
+    def system(self) -> str:
+        """The operating system, as `linux`, `macos` or `windows`."""
+        ...
+
+    def python(self) -> tuple[int, ...]:
+        """The version of Python, as numbers."""
+        ...
+
+    def state(self) -> object:
+        """A value that differs whenever one of the answers may differ."""
+        ...
+
+
+def decide_eligibility(requires: Requirements, probe: Probe) -> tuple[str, ...]:
+    """Return what is missing, a phrase each; nothing if the skill can be used."""
+    if requires == _ANYTHING:
+        return ()
+    missing: list[str] = []
+    if requires.systems and probe.system() not in requires.systems:
+        missing.append(f"the operating system is {probe.system()}, not {' or '.join(requires.systems)}")
+    if requires.always:
+        return tuple(missing)
+    missing += [f"the command '{name}' is not installed" for name in requires.binaries if not probe.has_binary(name)]
+    if requires.any_binaries and not any(probe.has_binary(name) for name in requires.any_binaries):
+        missing.append(f"none of the commands {', '.join(requires.any_binaries)} is installed")
+    missing += [f"the variable {name} is not set" for name in requires.environment if not probe.has_variable(name)]
+    if requires.python and not _satisfies(probe.python(), requires.python):
+        version = ".".join(map(str, probe.python()))
+        missing.append(f"Python is {version}, not {requires.python}")
+    return tuple(missing)
+
+
+def _satisfies(version: tuple[int, ...], specifier: str) -> bool:
+    """Whether the version meets every clause. A clause that cannot be read is met by none."""
+    return all(_meets(version, clause.strip()) for clause in specifier.split(","))
+
+
+def _meets(version: tuple[int, ...], clause: str) -> bool:
+    found = _CLAUSE.fullmatch(clause)
+    if found is None:
+        return False
+    wanted = tuple(int(part) for part in found[2].split("."))
+    here = version[: len(wanted)]
+    match found[1] or ("==" if found[3] else ">="):
+        case ">=":
+            return version >= wanted
+        case "<=":
+            return here <= wanted
+        case ">":
+            return here > wanted
+        case "<":
+            return version < wanted
+        case "!=":
+            return here != wanted
+        case "~=":
+            return version >= wanted and version[: len(wanted) - 1] == wanted[:-1]
+        case _:
+            return here == wanted
+
+
+@dataclass(slots=True)
+class HostProbe:
+    """Asks this machine."""
+
+    binaries: dict[str, bool] = field(default_factory=dict[str, bool])
+    path_state: object = None
+
+    def has_binary(self, name: str) -> bool:
+        if not _COMMAND.fullmatch(name):
+            return False  # A path, or an attempt at a shell command.
+        state = _path_state()
+        if state != self.path_state:
+            self.binaries.clear()
+            self.path_state = state
+        known = self.binaries.get(name)
+        if known is None:
+            known = self.binaries[name] = shutil.which(name) is not None
+        return known
+
+    def has_variable(self, name: str) -> bool:
+        return bool(os.environ.get(name))
+
+    def system(self) -> str:
+        return _PLATFORMS.get(sys.platform, sys.platform)
+
+    def python(self) -> tuple[int, ...]:
+        return tuple(sys.version_info[:3])
+
+    def state(self) -> object:
+        return (*_path_state(), hash(frozenset(os.environ.items())))
+
+
+def _path_state() -> tuple[object, ...]:
+    """Return what changes when a command is installed or removed."""
+    path = os.environ.get("PATH", os.defpath)
+    return (path, *(_changed(folder) for folder in path.split(os.pathsep)))
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder or ".").st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,71 @@
+"""The index: what every root was found to hold, kept across processes, one file a root."""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+from prowess.catalog.cache_file import read_cache, write_cache
+from prowess.policy import Policy
+from prowess.skill.problems import Problem
+from prowess.skill.skill import Skill
+from prowess.sources.source import Source
+
+__all__ = ["NO_STAMP", "Entry", "Index", "RootScan", "Stamp", "stamp_file"]
+
+_HEADER = b"prowess-index-1\n"
+
+Stamp = tuple[int, int, int, int, int]
+NO_STAMP = cast("Stamp", (0, 0, 0, 0, 0))
+"""Of a file that is not there."""
+
+
+def stamp_file(status: os.stat_result) -> Stamp:
+    """Return what identifies a file's content without reading it: device, inode, size, mtime and ctime."""
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+class Entry(NamedTuple):
+    """What came of one SKILL.md, and the stamps for which that holds."""
+
+    folder: str
+    real: str
+    """The folder with all links resolved."""
+    stamp: Stamp
+    skill: Skill | None
+    problems: tuple[Problem, ...] = ()
+    """Of a folder that gave no skill; a skill carries its own."""
+    sidecar: Stamp = NO_STAMP
+    via_link: bool = False
+    """The folder, or the SKILL.md in it, is a link: what it leads to may change unseen."""
+
+
+class RootScan(NamedTuple):
+    """What one root held when it was searched."""
+
+    found: tuple[Entry, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    listed: tuple[tuple[str, Stamp], ...] = ()
+    """The folders that were searched. While none of them changes, no skill can appear in them or vanish."""
+    settled: bool = True
+    """Every stamp is old enough that a later change must show in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Scans on disk, by source and by the policy they were made under."""
+
+    folder: str
+    """Where the files lie; it need not exist."""
+
+    def load(self, source: Source, policy: Policy) -> RootScan | None:
+        """Return the last scan of a root, if there is one that can be used."""
+        return read_cache(self._file(source, policy), header=_HEADER, kind=RootScan)
+
+    def save(self, source: Source, policy: Policy, scan: RootScan) -> None:
+        """Keep the scan of a root in place of the former one."""
+        write_cache(self._file(source, policy), header=_HEADER, value=scan)
+
+    def _file(self, source: Source, policy: Policy) -> str:
+        key = repr((source, policy.reading, policy.limits)).encode("utf-8", "surrogateescape")
+        return os.path.join(self.folder, hashlib.sha256(key).hexdigest()[:32])

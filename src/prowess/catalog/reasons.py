@@ -1,0 +1,61 @@
+"""The answer to "why": why a skill is visible to a model, or why not."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from prowess.catalog.catalog import Catalog, RejectedSkill
+from prowess.catalog.views import Reason, View
+from prowess.skill.problems import Severity
+from prowess.skill.skill import Skill
+
+__all__ = ["Explanation", "explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Whether a name is visible to the model, and every reason for it."""
+
+    name: str
+    visible: bool
+    reasons: tuple[Reason, ...]
+
+    @property
+    def found(self) -> bool:
+        """Whether there is anything of this name."""
+        return not any(reason.code == "not-found" for reason in self.reasons)
+
+
+def explain(name: str, catalog: Catalog, view: View) -> Explanation:
+    """Explain what became of the skill with this name or id, and of those that share its name or folder."""
+    shown = view.find(name)
+    rivals = [skill for skill in catalog.skills if name in (skill.name, skill.id) and skill is not shown]
+    rejected = [one for one in catalog.rejected if _last_part(one.path) == name or one.path == name]
+    reasons = [
+        *([_visible(shown, view)] if shown else []),
+        *(reason for skill in rivals for reason in _named(skill, view)),
+        *(reason for one in rejected for reason in _invalid(one)),
+    ]
+    if not reasons:
+        reasons.append(Reason("not-found", f"no source has a skill '{name}'", catalog.suggest(name)))
+    return Explanation(name, shown is not None, tuple(reasons))
+
+
+def _visible(skill: Skill, view: View) -> Reason:
+    part = " by its name only" if skill.id in view.name_only else ""
+    return Reason("visible", f"{skill.id} is visible to the model{part}")
+
+
+def _named(skill: Skill, view: View) -> Iterator[Reason]:
+    for reason in view.hidden.get(skill.id, ()):
+        yield Reason(reason.code, f"{skill.id}: {reason.message}", reason.remedy)
+
+
+def _invalid(one: RejectedSkill) -> Iterator[Reason]:
+    for problem in one.problems:
+        if problem.severity is Severity.ERROR:
+            place = f":{problem.line}" if problem.line else ""
+            yield Reason("invalid", f"{one.path}/SKILL.md{place}: {problem.message}", problem.remedy)
+
+
+def _last_part(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]

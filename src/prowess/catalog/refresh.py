@@ -1,0 +1,107 @@
+"""Keep a catalog current: the answer to "which skills are there now?", at the price that the policy sets."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from prowess.catalog.catalog import Catalog
+from prowess.catalog.discovery import Discovery
+from prowess.catalog.index import Index, RootScan
+from prowess.catalog.watching import Watcher
+from prowess.policy import Policy, Refresh
+from prowess.sources.source import Source
+
+__all__ = ["CatalogKeeper"]
+
+_MAX_ROUNDS = 5
+"""How often a root is searched again because folders appeared in it meanwhile."""
+
+
+class CatalogKeeper:
+    """Holds the present catalog and replaces it when something has changed.
+
+    While nothing has changed, the very same object is returned, so that whatever was made from it can be kept too.
+    """
+
+    def __init__(self, policy: Policy, sources: Callable[[], Sequence[Source]], *, index: Index | None = None) -> None:
+        self._policy = policy
+        self._sources = sources
+        self._discovery = Discovery(policy, index)
+        self._watcher = Watcher() if policy.refresh is Refresh.WATCHED else None
+        self._scans: dict[Source, RootScan] = {}
+        self._catalog: Catalog | None = None
+
+    @property
+    def watches(self) -> bool:
+        """Whether changes are heard of from the kernel, for every root."""
+        return self._watcher is not None and all(self._watcher.is_reliable(source.root) for source in self._scans)
+
+    def current(self) -> Catalog:
+        """Return the catalog as of now."""
+        if not self._policy.enabled:
+            return self._settle(())
+        if self._catalog is not None and self._policy.refresh is Refresh.START:
+            return self._catalog
+        return self._refresh()
+
+    def rescan(self) -> Catalog:
+        """Search all roots, whatever the policy says."""
+        if not self._policy.enabled:
+            return self._settle(())
+        self._scans.clear()
+        return self._refresh()
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._watcher is not None:
+            self._watcher.close()
+
+    def _refresh(self) -> Catalog:
+        sources = tuple(self._sources())
+        changed = self._restless(sources)
+        if not changed and self._catalog is not None and tuple(self._scans) == sources:
+            return self._catalog
+        known_roots = [os.path.realpath(source.root) for source in sources]
+        before = self._scans
+        self._scans = {
+            source: self._scan(source, known_roots) if source in changed else before[source] for source in sources
+        }
+        if self._watcher is not None:
+            self._watcher.forget(source.root for source in sources)
+        return self._settle(sources)
+
+    def _restless(self, sources: Sequence[Source]) -> set[Source]:
+        if self._watcher is None:
+            return set(sources)
+        roots = set(self._watcher.restless(source.root for source in sources))
+        return {source for source in sources if source not in self._scans or source.root in roots}
+
+    def _scan(self, source: Source, known_roots: Sequence[str]) -> RootScan:
+        watcher = self._watcher
+        for _ in range(_MAX_ROUNDS):
+            if watcher is not None:
+                watcher.begin(source.root)
+            scan = self._discovery.scan(source, known_roots=known_roots)
+            if watcher is None or not self._cover(watcher, source.root, scan):
+                return scan
+        return self._discovery.scan(source, known_roots=known_roots)
+
+    def _cover(self, watcher: Watcher, root: str, scan: RootScan) -> bool:
+        skills: list[str] = []
+        linked: dict[str, str] = {}
+        for entry in scan.found:
+            skills.append(entry.folder)
+            if os.path.isdir(f"{entry.folder}/agents"):
+                skills.append(f"{entry.folder}/agents")
+            if entry.via_link and os.path.islink(entry.folder):
+                linked[entry.folder] = entry.real
+            elif entry.via_link:
+                watcher.distrust(root)  # The SKILL.md links to a file of another name, or somewhere else.
+        return watcher.cover(root, listed=[folder for folder, _ in scan.listed], skills=skills, linked=linked)
+
+    def _settle(self, sources: Sequence[Source]) -> Catalog:
+        generation = self._catalog.generation if self._catalog else 0
+        fresh = self._discovery.assemble([(source, self._scans[source]) for source in sources], generation=generation)
+        if self._catalog is None or fresh != self._catalog:
+            self._catalog = replace(fresh, generation=generation + 1)
+        return self._catalog

@@ -1,0 +1,117 @@
+"""Judge skills for those who write them: the frontmatter as a profile would, and then the body and the files."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from prowess.errors import NotFound
+from prowess.policy import Limits, Links, Reading, SourceKind, UnknownKeys
+from prowess.skill.body import find_references, judge_body, judge_reference
+from prowess.skill.frontmatter import Frontmatter, split_frontmatter
+from prowess.skill.problems import Problem, Severity, make_problem
+from prowess.skill.reading import parse_skill
+from prowess.sources.folders import SKILL_MD, scan_folder
+from prowess.sources.heads import read_head, read_plain_file, read_sidecar, read_start, sidecar_status
+from prowess.sources.skill_files import FileSet, list_skill_files
+from prowess.sources.source import Source, show_path
+
+__all__ = ["CheckedSkill", "check_skill", "find_skill_folders"]
+
+_DEEPEST = 64
+_MAX_REFERENCE_BYTES = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSkill:
+    """The verdict on one folder."""
+
+    path: str
+    name: str
+    problems: tuple[Problem, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether the skill would be loaded."""
+        return not any(problem.severity is Severity.ERROR for problem in self.problems)
+
+
+def find_skill_folders(path: str) -> list[str]:
+    """Return the folders of all skills at or below `path`; the folder itself if there are none.
+
+    A path to a SKILL.md means its folder.
+    """
+    if os.path.basename(path) == SKILL_MD and not os.path.isdir(path):
+        return [os.path.dirname(path) or "."]
+    if not os.path.lexists(path):
+        raise NotFound(f"nothing at {show_path(path)}", hint="give the folder of a skill, or one with skills below it")
+    if not os.path.isdir(path):
+        raise NotFound(f"{show_path(path)} is not a folder", hint="give the folder that holds the SKILL.md")
+    everything = Source(SourceKind.USER, path, links=Links.KNOWN_ROOTS)
+    found = scan_folder(everything, limits=replace(Limits(), max_depth=_DEEPEST))
+    return [candidate.folder for candidate in found.candidates] or [path]
+
+
+def check_skill(folder: str, *, reading: Reading, limits: Limits) -> CheckedSkill:
+    """Judge one folder. Whatever is in it, the answer is a verdict."""
+    name = show_path(os.path.basename(os.path.abspath(folder)))
+    try:
+        status = os.lstat(f"{folder}/{SKILL_MD}")
+    except OSError:
+        return CheckedSkill(show_path(folder), name, (_missing(folder),))
+    head = read_head(folder, status)
+    if isinstance(head, Problem):
+        return CheckedSkill(show_path(folder), name, (head,))
+    with_sidecar = reading.unknown_keys is UnknownKeys.DIALECTS and sidecar_status(folder) is not None
+    judged = parse_skill(head, folder=name, reading=reading, sidecar=read_sidecar(folder) if with_sidecar else None)
+    listed = list_skill_files(folder)
+    further = [*_check_files(listed, strict=reading.strict), *_check_body(folder, listed, reading, limits)]
+    shown = judged.manifest.name if judged.manifest else name
+    return CheckedSkill(show_path(folder), shown, (*judged.problems, *further))
+
+
+def _missing(folder: str) -> Problem:
+    try:
+        near = [name for name in os.listdir(folder) if name.lower() == SKILL_MD.lower() and name != SKILL_MD]
+    except OSError as error:
+        return make_problem("skill-md-unreadable", f"the folder cannot be read: {error.strerror}")
+    if near:
+        return make_problem("skill-md-misnamed", f"the file is named {show_path(near[0])}, not {SKILL_MD}")
+    return make_problem("skill-md-missing", f"there is no {SKILL_MD} in {show_path(folder)}")
+
+
+def _check_files(listed: FileSet, *, strict: bool) -> Iterator[Problem]:
+    """Return what would keep the files from being copied. It does not keep the skill from loading, except strictly."""
+    for problem in listed.problems:
+        yield problem if strict else replace(problem, severity=Severity.WARNING)
+    for file in listed.files:
+        if file.path.endswith(b"/SKILL.md"):
+            path = file.path.decode("utf-8", "backslashreplace")
+            yield make_problem("nested-skill", f"{path} is a skill of its own inside this one", path=path)
+
+
+def _check_body(folder: str, listed: FileSet, reading: Reading, limits: Limits) -> Iterator[Problem]:
+    raw = read_start(folder, limit=limits.max_skill_md_bytes + 1)
+    if isinstance(raw, Problem):
+        return
+    if len(raw) > limits.max_skill_md_bytes:
+        message = f"SKILL.md is larger than {limits.max_skill_md_bytes:,} bytes"
+        yield make_problem("skill-md-too-large", message, line=1, column=1)
+    frontmatter = split_frontmatter(raw)
+    if not isinstance(frontmatter, Frontmatter):
+        return
+    body = raw[frontmatter.body_offset :]
+    first_line = raw.count(b"\n", 0, frontmatter.body_offset) + 1
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        if len(raw) <= limits.max_skill_md_bytes or error.start < len(body) - 4:
+            line = first_line + body.count(b"\n", 0, error.start)
+            message = f"byte 0x{body[error.start]:02x} in the instructions is not UTF-8"
+            yield make_problem("body-not-utf-8", message, strict=reading.strict, line=line, column=1)
+        text = body.decode("utf-8", "replace")
+    files = {os.fsdecode(file.path) for file in listed.files}
+    yield from judge_body(text, files=files, first_line=first_line)
+    named = dict.fromkeys(path for path, _ in find_references(text))
+    for path in (path for path in named if path in files and path.endswith(".md")):
+        reference = read_plain_file(f"{folder}/{path}", limit=_MAX_REFERENCE_BYTES) or b""
+        yield from judge_reference(path, reference.decode("utf-8", "replace"), files=files)

@@ -1,0 +1,125 @@
+"""Views: what one agent may see of a catalog, and why not the rest."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from prowess.catalog.catalog import Catalog
+from prowess.catalog.eligibility import Probe, decide_eligibility
+from prowess.catalog.switches import EVERY_AGENT, Switch, Switches
+from prowess.errors import ToolInputError
+from prowess.skill.skill import Skill
+
+__all__ = ["EVERYTHING", "Reason", "View", "make_view"]
+
+EVERYTHING = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a skill is not to be seen, or is."""
+
+    code: str
+    message: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The skills that an agent may see and use, in the catalog's order; for the others, the reasons."""
+
+    agent: str
+    visible: tuple[Skill, ...] = ()
+    name_only: frozenset[str] = frozenset()
+    """Ids of the visible skills that are shown without their description."""
+    hidden: Mapping[str, tuple[Reason, ...]] = field(default_factory=dict[str, tuple[Reason, ...]])
+    """From the id of a skill that the model does not see to the reasons."""
+
+    def find(self, name: str) -> Skill | None:
+        """Return the visible skill with this name or id."""
+        by_name = None
+        for skill in self.visible:
+            if skill.id == name:
+                return skill
+            if by_name is None and skill.name == name:
+                by_name = skill
+        return by_name
+
+    def get(self, name: str) -> Skill:
+        """Return the visible skill with this name or id; raise with the list of what is visible."""
+        skill = self.find(name)
+        if skill is None:
+            names = ", ".join(self.names()) or "none"
+            raise ToolInputError(
+                f"Unknown or unavailable skill: {name}", hint=f"available skills: {names}", code="unknown-skill"
+            )
+        return skill
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the visible skills, each once, in order."""
+        return tuple(dict.fromkeys(skill.name for skill in self.visible))
+
+
+def make_view(
+    catalog: Catalog,
+    *,
+    probe: Probe,
+    switches: Switches | None = None,
+    allowlist: Sequence[str] | None = None,
+    agent: str = EVERY_AGENT,
+) -> View:
+    """Return what the agent may see.
+
+    The allowlist holds names or ids: None and `["*"]` allow all, an empty one allows nothing.
+    """
+    switches = switches or Switches()
+    allowed = None if allowlist is None or EVERYTHING in allowlist else frozenset(allowlist)
+    visible: list[Skill] = []
+    name_only: set[str] = set()
+    hidden: dict[str, tuple[Reason, ...]] = {}
+    for skill in catalog.skills:
+        position = switches.position(skill, agent=agent) if switches else Switch.ON
+        reasons = _reasons_to_hide(skill, catalog, position=position, allowed=allowed, agent=agent, probe=probe)
+        if reasons:
+            hidden[skill.id] = reasons
+            continue
+        visible.append(skill)
+        if position is Switch.NAME_ONLY:
+            name_only.add(skill.id)
+    return View(agent, tuple(visible), frozenset(name_only), hidden)
+
+
+def _reasons_to_hide(
+    skill: Skill, catalog: Catalog, *, position: Switch, allowed: frozenset[str] | None, agent: str, probe: Probe
+) -> tuple[Reason, ...]:
+    reasons: list[Reason] = []
+    winner = catalog.shadowed.get(skill.id)
+    if winner is not None:
+        reasons.append(
+            Reason("shadowed", f"{winner} has the same name and takes precedence", "rename one of them, or use its id")
+        )
+    if position is Switch.OFF:
+        reasons.append(Reason("disabled", "it is switched off", f"prowess enable {skill.name}"))
+    if position is Switch.USER_ONLY:
+        reasons.append(
+            Reason(
+                "hidden", "it is switched to people only", f"prowess enable {skill.name}, or invoke it by /{skill.name}"
+            )
+        )
+    additions = skill.manifest.additions
+    if additions is not None and not additions.model_invocable:
+        reasons.append(
+            Reason(
+                "hidden", "its author lets only people invoke it", f"invoke it by /{skill.name}, or change its manifest"
+            )
+        )
+    if allowed is not None and skill.name not in allowed and skill.id not in allowed:
+        who = f"the agent '{agent}'" if agent else "this agent"
+        reasons.append(Reason("hidden", f"{who} may not see it", "add it to the agent's list of skills"))
+    if not skill.trusted:
+        reasons.append(Reason("untrusted", "its project is not trusted", "prowess trust, after a look at the skill"))
+    if additions is not None:
+        reasons += [
+            Reason("ineligible", missing, "provide what is missing")
+            for missing in decide_eligibility(additions.requires, probe)
+        ]
+    return tuple(reasons)

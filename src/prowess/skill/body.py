@@ -1,0 +1,58 @@
+"""What is wrong with a skill's instructions, beyond the frontmatter: asked by those who write skills."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Set
+from urllib.parse import unquote
+
+from prowess.skill.problems import Problem, make_problem
+
+__all__ = ["find_references", "judge_body", "judge_reference"]
+
+MAX_LINES = 500
+MAX_TOKENS = 5_000
+_CHARACTERS_PER_TOKEN = 4
+_LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+_CODE = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n.*?^(?P=fence)[^\n]*$", re.MULTILINE | re.DOTALL)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_MAX_REPORTED = 20
+
+
+def judge_body(text: str, *, files: Set[str], first_line: int) -> Iterator[Problem]:
+    """Return the Problems of the instructions; `files` are the skill's own, and lines count from `first_line`."""
+    if not text.strip():
+        yield make_problem("body-empty", "there are no instructions", line=first_line, column=1)
+        return
+    lines = text.count("\n") + 1
+    tokens = len(text) // _CHARACTERS_PER_TOKEN
+    if lines > MAX_LINES or tokens > MAX_TOKENS:
+        message = f"the instructions have {lines:,} lines and about {tokens:,} tokens"
+        yield make_problem("body-too-long", message, line=first_line, column=1)
+    missing = [(path, line) for path, line in find_references(text) if path not in files and not _holds(path, files)]
+    for path, line in missing[:_MAX_REPORTED]:
+        message = f"the instructions link to '{path}', which the skill does not have"
+        yield make_problem("broken-reference", message, line=first_line + line, column=1)
+
+
+def judge_reference(name: str, text: str, *, files: Set[str]) -> Iterator[Problem]:
+    """Return a Problem if a file that the instructions name leads on to further files of the skill."""
+    folder = posixpath.dirname(name)
+    for path, line in find_references(text):
+        target = posixpath.normpath(posixpath.join(folder, path))
+        if target in files and target not in (name, "SKILL.md"):
+            message = f"{name} links on to '{target}'"
+            yield make_problem("deep-reference", message, line=line + 1, column=1, path=name)
+            return
+
+
+def find_references(text: str) -> Iterator[tuple[str, int]]:
+    """Return the relative paths that Markdown links in `text` lead to, each with its line counted from 0."""
+    prose = _CODE.sub(lambda found: "\n" * found[0].count("\n"), text)
+    for found in _LINK.finditer(prose):
+        target = unquote(found[1].partition("#")[0].partition("?")[0])
+        if target and not _SCHEME.match(target) and not target.startswith(("/", "#", "{", "$", "~")):
+            yield posixpath.normpath(target), prose.count("\n", 0, found.start())
+
+
+def _holds(folder: str, files: Set[str]) -> bool:
+    return any(path.startswith(f"{folder}/") for path in files) or folder == "."

@@ -1,0 +1,93 @@
+"""Clean the texts that reach a model of what could deceive the person beside it.
+
+Removed: control, bidirectional, zero-width and tag characters. Replaced: letters of another script that look Latin,
+in a word that also has Latin letters. Text in one script is left alone, whatever the script.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from prowess.skill.yaml_values import YamlValue
+
+__all__ = ["CleanText", "clean_text", "is_clean", "is_harmless"]
+
+_INVISIBLE = re.compile(
+    "["
+    "\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f"  # controls (tab and line breaks become blanks)
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners and fillers
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"  # zero-width, bidirectional, separators, invisible operators
+    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff"  # variation selectors (but the emoji one), marks, specials
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # shorthand, musical, tags
+    "\ud800-\udfff"
+    "]"
+)
+_LATIN_LIKE = "аеорсухіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧοօհոս"
+_SUSPECT = re.compile(f"[{_LATIN_LIKE}]")
+_HIGH = re.compile("[\u0300-\U0010ffff]+")
+# What `str.isprintable` lets pass although nobody sees it, and the look-alikes.
+_UNSEEN = re.compile(
+    f"[{_LATIN_LIKE}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0e\uffa0\ufff0-\uffff\U000e0100-\U000e01ef]"
+)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+# Letters that most typefaces draw like a Latin one. Greek small letters are left out: science mixes them (TNFα, µm).
+_LOOK_ALIKES = str.maketrans(
+    dict(
+        zip(
+            _LATIN_LIKE,
+            "aeopcyxijshdqwlABEKMHOPCTXYIJSABEZHIKMNOPTYXoohnu",
+            strict=True,
+        )
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CleanText:
+    """A text as a model may see it, and what was taken out of it."""
+
+    text: str
+    invisible: tuple[str, ...] = ()
+    """The removed characters, each once, as U+XXXX."""
+    look_alikes: tuple[str, ...] = ()
+    """The words that mixed scripts, as they were written."""
+
+
+def is_harmless(printable: str) -> bool:
+    """Whether a text that `str.isprintable` has passed holds nothing to clean: the quick answer for most texts."""
+    return printable.isascii() or not _UNSEEN.search("".join(_HIGH.findall(printable)))
+
+
+def clean_text(text: str) -> CleanText:
+    """Return `text` on one line, without characters that hide or imitate."""
+    if text.isprintable() and is_harmless(text):
+        return CleanText(text.strip())
+    removed: tuple[str, ...] = ()
+    if _INVISIBLE.search(text):
+        removed = tuple(dict.fromkeys(f"U+{ord(char):04X}" for char in _INVISIBLE.findall(text)))
+        text = _INVISIBLE.sub("", text)
+    visible = " ".join(text.split())
+    if not _SUSPECT.search(visible):
+        return CleanText(visible, removed)
+    mixed = [word for word in dict.fromkeys(_WORD.findall(visible)) if _imitates(word)]
+    latin = {word: word.translate(_LOOK_ALIKES) for word in mixed}
+    return CleanText(_WORD.sub(lambda found: latin.get(found[0], found[0]), visible), removed, tuple(mixed))
+
+
+def is_clean(value: YamlValue) -> bool:
+    """Whether no text anywhere in a value holds invisible characters."""
+    if isinstance(value, str):
+        return (value.isascii() and value.isprintable()) or not _INVISIBLE.search(value)
+    items = value.values() if isinstance(value, dict) else value
+    return all(is_clean(item) for item in items)
+
+
+def _imitates(word: str) -> bool:
+    """Whether the word has Latin letters and, besides them, only letters that look Latin."""
+    foreign = [char for char in word if not _is_latin(char)]
+    return 0 < len(foreign) < len(word) and all(ord(char) in _LOOK_ALIKES for char in foreign)
+
+
+def _is_latin(char: str) -> bool:
+    return char.isascii() or unicodedata.name(char, "").startswith("LATIN")

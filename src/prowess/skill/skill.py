@@ -1,0 +1,43 @@
+"""The Skill: one folder, read and judged."""
+
+from typing import NamedTuple
+
+from prowess.policy import SourceKind
+from prowess.skill.manifest import Manifest
+from prowess.skill.problems import Problem
+
+__all__ = ["Skill"]
+
+
+class Skill(NamedTuple):
+    """A skill that can be used, with where it came from.
+
+    `folder` and `root` are paths on the host and are never shown to a model. The digest of the files is not here: it
+    takes reading them all, so it is asked for when it is needed.
+    """
+
+    id: str
+    kind: SourceKind
+    root: str
+    relative: str
+    """The folder below the root, with `/`; empty if the root itself is the skill."""
+    folder: str
+    manifest: Manifest
+    problems: tuple[Problem, ...] = ()
+    trusted: bool = True
+
+    @property
+    def name(self) -> str:
+        """What people and models call it; a label, not a key."""
+        return self.manifest.name
+
+    @property
+    def description(self) -> str:
+        """What it does and when to use it."""
+        return self.manifest.description
+
+    @property
+    def category(self) -> str:
+        """The first folder of a nested path; empty for a skill at the top of its root."""
+        first, slash, _ = self.relative.partition("/")
+        return first if slash else ""

@@ -1,0 +1,198 @@
+"""Search one root for folders that hold a SKILL.md, within bounds.
+
+Every folder is asked for its SKILL.md directly, and listed only if it has none: for a root of a thousand skills that is
+one listing and a thousand look-ups. The order of the results depends on names alone.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from prowess.policy import Limits, Links, Scan, SourceKind
+from prowess.skill.problems import Problem, Severity, make_problem
+from prowess.sources.source import Source, show_path
+
+__all__ = ["SKILL_MD", "Candidate", "Findings", "scan_folder"]
+
+SKILL_MD = "SKILL.md"
+
+_SKIPPED = frozenset({".git", "node_modules"})
+_OWN_SOURCES = frozenset({SourceKind.USER, SourceKind.AGENTS, SourceKind.CONFIG, SourceKind.CORE})
+_EXACT_NAMES = os.path.normcase("A") == "A" and not os.path.exists(__file__.upper())
+"""Whether this disk tells `SKILL.md` from `skill.md`."""
+
+
+class Candidate(NamedTuple):
+    """A folder with something named SKILL.md in it."""
+
+    folder: str
+    relative: str
+    real: str
+    """The folder with all links resolved: the same for two ways to one place."""
+    status: os.stat_result
+    """Of the SKILL.md, links not followed."""
+
+
+class _Folder(NamedTuple):
+    path: str
+    relative: str
+    real: str
+    depth: int
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a search of one root gave."""
+
+    candidates: list[Candidate] = field(default_factory=list[Candidate])
+    problems: list[Problem] = field(default_factory=list[Problem])
+    folders: list[tuple[str, os.stat_result]] = field(default_factory=list[tuple[str, os.stat_result]])
+    """The folders in which skills were looked for, as they were before that: a change may add or remove skills."""
+
+
+def scan_folder(source: Source, *, limits: Limits, known_roots: Iterable[str] = ()) -> Findings:
+    """Search the source's root. Links are followed as its policy says, `known_roots` being real paths."""
+    search = _Search(source, limits, tuple(known_roots))
+    search.run()
+    return search.findings
+
+
+@dataclass(slots=True)
+class _Search:
+    source: Source
+    limits: Limits
+    known_roots: tuple[str, ...]
+    findings: Findings = field(default_factory=Findings)
+    too_deep: int = 0
+
+    def run(self) -> None:
+        root = self.source.root
+        if not os.path.isdir(root):
+            self._report_missing(root)
+            return
+        real = os.path.realpath(root)
+        top = _Folder(root, "", root if real == root else real, 0)
+        is_skill = self.source.scan is not Scan.CHILDREN and self._take(root, "", real)
+        if is_skill and self.source.scan is Scan.RECURSIVE:
+            return
+        self._descend(top)
+        self.findings.candidates.sort(key=_by_path)
+        if self.too_deep:
+            message = f"{self.too_deep} folders below {show_path(root)} are deeper than {self.limits.max_depth} levels"
+            self._report("scan-too-deep", message, root)
+
+    def _report_missing(self, root: str) -> None:
+        if os.path.lexists(root):
+            self._report("source-unreadable", f"not a folder that can be read: {show_path(root)}", root)
+        elif self.source.expected:
+            self._report("source-missing", f"no such folder: {show_path(root)}", root, severity=Severity.WARNING)
+
+    def _descend(self, top: _Folder) -> None:
+        recursive = self.source.scan is Scan.RECURSIVE
+        deepest = self.limits.max_depth if recursive else 1
+        pending = [top]
+        while pending:
+            folder = pending.pop()
+            if len(self.findings.folders) >= self.limits.max_folders:
+                message = f"stopped after {self.limits.max_folders:,} folders below {show_path(top.path)}"
+                self._report("scan-too-many-folders", message, folder.path)
+                return
+            barren = self._take_children(folder)
+            if folder.depth + 1 < deepest:
+                pending.extend(reversed(barren))
+            elif recursive:
+                self.too_deep += sum(self._has_folders(below.path) for below in barren)
+
+    def _take_children(self, folder: _Folder) -> list[_Folder]:
+        """Note the skills directly in a folder, and return its folders that are none."""
+        path, relative, real, depth = folder
+        barren: list[_Folder] = []
+        prefix = f"{relative}/" if relative else ""
+        for name in self._list(folder):
+            inner = f"{path}/{name}"
+            inner_real = inner if path is real else f"{real}/{name}"
+            if not self._take(inner, prefix + name, inner_real):
+                barren.append(_Folder(inner, prefix + name, inner_real, depth + 1))
+        return barren
+
+    def _list(self, folder: _Folder) -> list[str]:
+        """Return the names of the folders in a folder, sorted; follow its links, and report misnamed files."""
+        path = folder.path
+        names: list[str] = []
+        try:
+            self.findings.folders.append((path, os.stat(path)))
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        names.append(entry.name)
+                    elif entry.is_symlink() or entry.name.lower() == "skill.md":
+                        self._note_oddity(folder, entry)
+        except OSError as error:
+            self._report("source-unreadable", f"cannot search {show_path(path)}: {error.strerror}", path)
+            return []
+        names.sort()
+        return [name for name in names if name not in _SKIPPED]
+
+    def _note_oddity(self, folder: _Folder, entry: "os.DirEntry[str]") -> None:
+        if entry.is_symlink():
+            relative = f"{folder.relative}/{entry.name}" if folder.relative else entry.name
+            self._follow(f"{folder.path}/{entry.name}", relative)
+        elif entry.name != SKILL_MD:
+            message = f"{show_path(folder.path)} has a {show_path(entry.name)}, but no SKILL.md"
+            self._report("skill-md-misnamed", message, folder.path, severity=Severity.WARNING)
+
+    def _take(self, path: str, relative: str, real: str) -> bool:
+        """Note the folder if it has a SKILL.md; say whether it needs no further search."""
+        try:
+            status = os.lstat(f"{path}/{SKILL_MD}")
+        except PermissionError as error:
+            self.findings.folders.append((path, os.stat(path)))
+            self._report("source-unreadable", f"cannot search {show_path(path)}: {error.strerror}", path)
+            return True
+        except OSError:
+            return False
+        if not _EXACT_NAMES and SKILL_MD not in os.listdir(path):
+            return False
+        self.findings.candidates.append(Candidate(path, relative, real, status))
+        return True
+
+    def _has_folders(self, path: str) -> bool:
+        """Whether the search would have gone on below a folder at the deepest level."""
+        try:
+            self.findings.folders.append((path, os.stat(path)))
+            with os.scandir(path) as entries:
+                return any(entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED for entry in entries)
+        except OSError:
+            return False
+
+    def _follow(self, path: str, relative: str) -> None:
+        """Take the skill behind a link if the link leads to one, and where the policy allows."""
+        if os.path.exists(path) and not os.path.isdir(path):
+            return  # A linked file is no skill, and nobody will miss it.
+        real = os.path.realpath(path)
+        if self.source.links is Links.SKIP:
+            why = "is a link; the policy follows none"
+        elif not os.path.isdir(real):
+            why = "leads nowhere"
+        elif not self._may_lead_to(real):
+            why = "leads out of the project and of every known root"
+        elif not self._take(path, relative, real):
+            why = "leads to a folder without a SKILL.md"
+        else:
+            return
+        self._report("link-not-followed", f"{show_path(path)} {why}", path)
+
+    def _may_lead_to(self, real: str) -> bool:
+        if self.source.kind in _OWN_SOURCES:
+            return True
+        project = self.source.project or self.source.root
+        inside = (os.path.realpath(project), *self.known_roots)
+        return any(real == root or real.startswith(root.rstrip("/") + "/") for root in inside)
+
+    def _report(self, code: str, message: str, path: str, *, severity: Severity | None = None) -> None:
+        self.findings.problems.append(make_problem(code, message, path=show_path(path), severity=severity))
+
+
+def _by_path(candidate: Candidate) -> list[str]:
+    return candidate.relative.split("/")

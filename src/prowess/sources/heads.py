@@ -1,0 +1,113 @@
+"""Read the beginning of a SKILL.md, and Codex' sidecar, without being led astray.
+
+Nothing but plain files is opened, and never in a way that could wait: a FIFO, a device or a link out of the skill is a
+Problem.
+"""
+
+import os
+import stat
+
+from prowess.skill.dialects import SIDECAR_PATH
+from prowess.skill.frontmatter import HEAD_BYTES, MAX_FRONTMATTER_BYTES, is_closed
+from prowess.skill.problems import Problem, make_problem
+from prowess.sources.folders import SKILL_MD
+
+__all__ = ["read_head", "read_plain_file", "read_sidecar", "read_start", "sidecar_status"]
+
+# Which of these flags exist depends on the system.
+_OPEN = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+
+
+def read_head(folder: str, status: os.stat_result) -> bytes | Problem:
+    """Return as much of the folder's SKILL.md as is needed for its frontmatter; `status` is the file's own."""
+    path = f"{folder}/{SKILL_MD}"
+    if not stat.S_ISREG(status.st_mode):
+        target = _link_target(path, folder, status)
+        if isinstance(target, Problem):
+            return target
+        path = target
+    try:
+        file = os.open(path, _OPEN)
+        try:
+            head = os.read(file, HEAD_BYTES)
+            if len(head) == HEAD_BYTES and not is_closed(head):
+                head += _read_up_to(file, MAX_FRONTMATTER_BYTES + 1 - HEAD_BYTES)
+            return head
+        finally:
+            os.close(file)
+    except OSError as error:
+        return _unreadable(error)
+
+
+def read_start(folder: str, *, limit: int) -> bytes | Problem:
+    """Return the first `limit` bytes of the folder's SKILL.md."""
+    path = f"{folder}/{SKILL_MD}"
+    try:
+        status = os.lstat(path)
+        target = path if stat.S_ISREG(status.st_mode) else _link_target(path, folder, status)
+        if isinstance(target, Problem):
+            return target
+        file = os.open(target, _OPEN)
+        try:
+            return _read_up_to(file, limit)
+        finally:
+            os.close(file)
+    except OSError as error:
+        return _unreadable(error)
+
+
+def sidecar_status(folder: str) -> os.stat_result | None:
+    """Return the status of the sidecar if there is a plain file in a plain folder, else None."""
+    path = f"{folder}/{SIDECAR_PATH}"
+    if not os.access(path, os.F_OK):  # The common case, asked in the cheapest way.
+        return None
+    try:
+        if not stat.S_ISDIR(os.lstat(os.path.dirname(path)).st_mode):
+            return None
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def read_sidecar(folder: str) -> bytes | None:
+    """Return the sidecar's bytes, one more than allowed if it is too large; None if it cannot be read."""
+    return read_plain_file(f"{folder}/{SIDECAR_PATH}", limit=MAX_FRONTMATTER_BYTES + 1)
+
+
+def read_plain_file(path: str, *, limit: int) -> bytes | None:
+    """Return the first `limit` bytes of a plain file; None if it is something else or cannot be read."""
+    try:
+        file = os.open(path, _OPEN)
+        try:
+            return _read_up_to(file, limit) if stat.S_ISREG(os.fstat(file).st_mode) else None
+        finally:
+            os.close(file)
+    except OSError:
+        return None
+
+
+def _link_target(path: str, folder: str, status: os.stat_result) -> str | Problem:
+    """Return the plain file inside the folder that a SKILL.md links to."""
+    if not stat.S_ISLNK(status.st_mode):
+        return make_problem("not-a-file", "SKILL.md is not a file", path=SKILL_MD)
+    target, home = os.path.realpath(path), os.path.realpath(folder)
+    try:
+        inside = target.startswith(home + os.sep) and stat.S_ISREG(os.lstat(target).st_mode)
+    except OSError:
+        inside = False
+    if inside:
+        return target
+    return make_problem("link-escape", "SKILL.md is a link that leads out of the skill, or nowhere", path=SKILL_MD)
+
+
+def _read_up_to(file: int, limit: int) -> bytes:
+    parts: list[bytes] = []
+    while limit > 0 and (part := os.read(file, min(limit, 1 << 20))):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)
+
+
+def _unreadable(error: OSError) -> Problem:
+    return make_problem("skill-md-unreadable", f"SKILL.md cannot be read: {error.strerror}", path=SKILL_MD)

@@ -1,0 +1,46 @@
+"""The Source: a place skills come from."""
+
+from dataclasses import dataclass
+
+from prowess.policy import Links, Scan, SourceKind
+
+__all__ = ["Source", "is_text", "show_path"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A folder to search, with what is known of it before it is searched."""
+
+    kind: SourceKind
+    root: str
+    """An absolute path on the host."""
+    trusted: bool = True
+    scan: Scan = Scan.RECURSIVE
+    links: Links = Links.KNOWN_ROOTS
+    plugin: str = ""
+    """The plugin's id, for kind `plugin`."""
+    project: str = ""
+    """The project's root, for kind `project`."""
+    expected: bool = False
+    """Somebody named this folder, so its absence is worth a word."""
+
+    def skill_id(self, relative: str) -> str:
+        """Return the id of the skill at `relative` below the root, the root's own name standing for the root itself."""
+        path = show_path(relative or self.root.rstrip("/").rpartition("/")[2])
+        return f"{self.kind}:{self.plugin}/{path}" if self.plugin else f"{self.kind}:{path}"
+
+
+def show_path(path: str) -> str:
+    """Return `path` as text that can be printed and sent, whatever bytes the name has on disk."""
+    return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def is_text(path: str) -> bool:
+    """Whether the bytes of the name on disk are text, so that it can be written and read again."""
+    if path.isascii():
+        return True
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

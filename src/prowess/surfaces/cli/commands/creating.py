@@ -1,0 +1,74 @@
+"""`prowess new`."""
+
+import os
+
+import click
+
+from prowess.errors import Refused, SettingsError
+from prowess.skill.names import MAX_NAME_LENGTH, is_standard_name, sanitise_name
+from prowess.skill.repair import quote_value
+from prowess.sources.folders import SKILL_MD
+from prowess.surfaces.cli.invocation import Invocation, json_option
+from prowess.surfaces.cli.output import note, print_json, print_text
+
+__all__ = ["command"]
+
+_DEFAULT_DESCRIPTION = "Says what this skill does and when to use it. Use when the user asks for it by name."
+_PARTS = ("scripts", "references", "assets")
+_BODY = """
+# {title}
+
+State the goal in a sentence, then the steps that lead to it.
+
+1. Read what is there before changing anything.
+2. Do the work.
+3. Check the result, and say what was done.
+"""
+
+
+@click.command("new")
+@click.argument("name")
+@click.option("--dir", "folder", metavar="DIR", help="Where to make it; without it the project's .agents/skills.")
+@click.option("--description", default=_DEFAULT_DESCRIPTION, help="What it does and when to use it.")
+@click.option(
+    "--with", "parts", type=click.Choice(_PARTS), multiple=True, help="Make this folder too; may be repeated."
+)
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, name: str, folder: str | None, description: str, parts: tuple[str, ...]) -> None:
+    r"""Make the folder of a new skill, valid from the start.
+
+    \b
+    prowess new pdf-fill --description "Fills in PDF forms. Use when a form is to be completed."
+    prowess new pdf-fill --dir ./skills --with scripts --with references
+    """
+    if not is_standard_name(name) or len(name) > MAX_NAME_LENGTH:
+        near = sanitise_name(name)
+        hint = f"use '{near}'" if near else "use lower-case letters, digits and single hyphens, as in pdf-fill"
+        raise SettingsError(f"'{name}' is not a name for a skill", hint=hint, code="bad-name")
+    home = folder or (invocation.skills[0] if invocation.skills else _project_skills(invocation))
+    path = os.path.abspath(os.path.join(home, name))
+    if os.path.lexists(path):
+        raise Refused(f"{path} exists already", hint="choose another name, or remove it first", code="exists")
+    files = _write(path, name, description, parts)
+    if invocation.as_json:
+        print_json({"name": name, "path": path, "files": files})
+        return
+    print_text(path)
+    note(f"Edit {os.path.join(path, SKILL_MD)}, then: prowess validate --strict {path}")
+
+
+def _project_skills(invocation: Invocation) -> str:
+    return os.path.join(invocation.settings().place.project_root, ".agents", "skills")
+
+
+def _write(path: str, name: str, description: str, parts: tuple[str, ...]) -> list[str]:
+    title = name.replace("-", " ").capitalize()
+    about = quote_value(" ".join(description.split()))
+    text = f"---\nname: {name}\ndescription: {about}\n---\n{_BODY.format(title=title)}"
+    os.makedirs(path)
+    with open(os.path.join(path, SKILL_MD), "x", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+    for part in parts:
+        os.mkdir(os.path.join(path, part))
+    return [SKILL_MD, *(f"{part}/" for part in parts)]

@@ -1,0 +1,95 @@
+"""`prowess show`."""
+
+import click
+
+from prowess.runtime import Runtime
+from prowess.skill.bounded_yaml import YamlDocument, parse_yaml
+from prowess.skill.frontmatter import Frontmatter, split_frontmatter
+from prowess.skill.problems import Problem
+from prowess.skill.skill import Skill
+from prowess.skill.targets import TARGETS, Loss, find_losses
+from prowess.sources.heads import read_sidecar, read_start
+from prowess.surfaces.cli.invocation import Invocation, complete_skill, json_option
+from prowess.surfaces.cli.output import print_json, print_problems, print_text
+from prowess.surfaces.records import Record, loss_record, skill_record
+
+__all__ = ["command"]
+
+
+@click.command("show")
+@click.argument("name", shell_complete=complete_skill)
+@click.option(
+    "--for", "target", type=click.Choice(sorted(TARGETS)), help="Say what this agent would lose of the skill."
+)
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, name: str, target: str | None) -> None:
+    r"""Show all that is known of one skill, by its name or id.
+
+    \b
+    prowess show repo-survey
+    prowess show core:repo-survey --for codex
+    """
+    with invocation.open() as runtime:
+        catalog = runtime.catalog()
+        skill = catalog.get(name)
+        record = skill_record(runtime, catalog, skill)
+        losses = _losses(runtime, skill, target) if target else ()
+    if target:
+        record |= {"for": target, "losses": [loss_record(loss) for loss in losses]}
+    if invocation.as_json:
+        print_json(record)
+        return
+    _print_record(record)
+    print_problems(record["path"], skill.problems)
+    if target:
+        _print_losses(TARGETS[target].title, losses)
+
+
+def _losses(runtime: Runtime, skill: Skill, target: str) -> tuple[Loss, ...]:
+    raw = read_start(skill.folder, limit=runtime.settings.policy.limits.max_skill_md_bytes)
+    raw = b"" if isinstance(raw, Problem) else raw
+    found = split_frontmatter(raw)
+    original = found.text if isinstance(found, Frontmatter) else ""
+    body = raw[found.body_offset :].decode("utf-8", "replace") if isinstance(found, Frontmatter) else ""
+    sidecar = parse_yaml((read_sidecar(skill.folder) or b"").decode("utf-8", "replace"))
+    return find_losses(
+        skill.manifest,
+        target=target,
+        folder=skill.folder.rpartition("/")[2],
+        original=original,
+        sidecar=sidecar.values if isinstance(sidecar, YamlDocument) else None,
+        body=body,
+    )
+
+
+def _print_record(record: Record) -> None:
+    state = [word for word in ("enabled", "eligible", "trusted") if record[word]]
+    rows = (
+        ("name", record["name"]),
+        ("id", record["id"]),
+        ("description", record["description"]),
+        ("version", record["version"]),
+        ("category", record["category"]),
+        ("path", record["path"]),
+        ("digest", record["digest"]),
+        ("state", ", ".join(state)),
+        ("missing", "; ".join(record["missing"])),
+        ("shadowed by", record["shadowed_by"]),
+    )
+    for label, value in rows:
+        if value:
+            print_text(f"{label:<12} {value}")
+    given = {key: value for key, value in record["frontmatter"].items() if key not in ("name", "description")}
+    for key, value in given.items():
+        print_text(f"{key:<12} {value}")
+    print_text("files")
+    for file in record["files"]:
+        print_text(f"  {file['size']:>9,}  {file['sha256'][:12]}  {file['path']}")
+
+
+def _print_losses(title: str, losses: tuple[Loss, ...]) -> None:
+    if not losses:
+        print_text(f"{title} would lose nothing of it.")
+    for loss in losses:
+        print_text(f"{loss.kind}: {loss.message}")

@@ -1,0 +1,137 @@
+"""Find out what works here by trying it."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from prowess.catalog.watching import Watcher
+from prowess.errors import ProwessError
+from prowess.runtime import Runtime
+from prowess.version import __version__
+
+__all__ = ["Finding", "diagnose"]
+
+_TRIAL_SECONDS = 10
+_BUBBLEWRAP = ("bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true")
+_SANDBOXES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("bubblewrap", _BUBBLEWRAP, "install the package bubblewrap, and allow user namespaces"),
+    ("docker", ("docker", "info", "--format", "{{.ServerVersion}}"), "install docker.io, and start its engine"),
+    ("podman", ("podman", "info", "--format", "{{.Version.Version}}"), "install the package podman"),
+)
+_MODEL_KEYS = (
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GEMINI_API_KEY",
+    "MISTRAL_API_KEY",
+    "GROQ_API_KEY",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was tried."""
+
+    about: str
+    works: bool
+    detail: str
+    hint: str = ""
+
+
+def diagnose(runtime: Runtime) -> list[Finding]:
+    """Try everything that Prowess relies on, and return what came of it."""
+    return [
+        Finding("prowess", works=True, detail=f"{__version__} on Python {platform.python_version()}, {sys.platform}"),
+        _settings(runtime),
+        _home(runtime),
+        *_sources(runtime),
+        _watching(),
+        _database(runtime),
+        *(_sandbox(*trial) for trial in _SANDBOXES),
+        _model_keys(),
+    ]
+
+
+def _settings(runtime: Runtime) -> Finding:
+    settings = runtime.settings
+    where = settings.file or "no file, so defaults"
+    state = "" if settings.policy.enabled else ", skills are switched off"
+    return Finding("settings", works=True, detail=f"profile {settings.profile}, {where}{state}")
+
+
+def _home(runtime: Runtime) -> Finding:
+    home = runtime.settings.place.prowess_home
+    nearest = home
+    while not os.path.exists(nearest):
+        nearest = os.path.dirname(nearest)
+    if os.access(nearest, os.W_OK):
+        return Finding("home", works=True, detail=home if nearest == home else f"{home}, made when it is needed")
+    return Finding("home", works=False, detail=f"{home} cannot be written", hint="set PROWESS_HOME to another folder")
+
+
+def _sources(runtime: Runtime) -> Iterator[Finding]:
+    skills = runtime.catalog().skills
+    for source in runtime.sources():
+        if os.path.isdir(source.root):
+            count = sum(skill.root == source.root for skill in skills)
+            trust = "" if source.trusted else ", not trusted"
+            hint = "" if source.trusted else "`prowess trust` lets models see them"
+            yield Finding(
+                f"source {source.kind}", works=True, detail=f"{source.root}: {count} skills{trust}", hint=hint
+            )
+
+
+def _watching() -> Finding:
+    watcher = Watcher()
+    works = watcher.works
+    watcher.close()
+    if works:
+        return Finding(
+            "watching", works=True, detail=f"inotify, up to {_read('/proc/sys/fs/inotify/max_user_watches')} watches"
+        )
+    return Finding(
+        "watching", works=False, detail="no inotify here", hint="sources are searched before each turn instead"
+    )
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return "?"
+
+
+def _database(runtime: Runtime) -> Finding:
+    path = runtime.settings.state_file
+    try:
+        trusted = len(runtime.trusted_projects())
+    except ProwessError as error:
+        return Finding("database", works=False, detail=error.message, hint=error.hint)
+    return Finding("database", works=True, detail=f"SQLite in {path}, {trusted} trusted projects")
+
+
+def _sandbox(name: str, command: tuple[str, ...], hint: str) -> Finding:
+    about = f"sandbox {name}"
+    if shutil.which(command[0]) is None:
+        return Finding(about, works=False, detail="not installed", hint=hint)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=_TRIAL_SECONDS, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding(about, works=False, detail=str(error), hint=hint)
+    said = (done.stdout or done.stderr).decode("utf-8", "replace").strip().partition("\n")[0]
+    works = done.returncode == 0
+    return Finding(about, works=works, detail=said or ("works" if works else "failed"), hint="" if works else hint)
+
+
+def _model_keys() -> Finding:
+    found = [name for name in _MODEL_KEYS if os.environ.get(name)]
+    if found:
+        return Finding("model keys", works=True, detail=", ".join(found))
+    return Finding("model keys", works=False, detail="none", hint="set " + " or ".join(_MODEL_KEYS[:2]))

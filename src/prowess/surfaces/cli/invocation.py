@@ -1,0 +1,60 @@
+"""What the general options of one call say, and the runtime that they open."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from prowess.runtime import Runtime
+    from prowess.settings import Settings
+
+__all__ = ["Invocation", "complete_skill", "json_option"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Invocation:
+    """The general options."""
+
+    config: str | None = None
+    profile: str | None = None
+    skills: tuple[str, ...] = ()
+    as_json: bool = False
+
+    def settings(self) -> "Settings":
+        """Read the settings that apply."""
+        from prowess.settings import load_settings
+
+        return load_settings(config=self.config, profile=self.profile)
+
+    def open(self) -> "Runtime":
+        """Open the runtime that the options describe."""
+        from prowess.runtime import Runtime
+
+        return Runtime(self.settings(), skills=self.skills or None)
+
+
+def json_option(function: _F) -> _F:
+    """Let `--json` stand after the command as well as before it."""
+
+    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        if value:
+            ctx.find_object(Invocation).as_json = True  # type: ignore[union-attr]
+
+    option = click.option(
+        "--json", is_flag=True, expose_value=False, callback=remember, help="Print one JSON document and nothing else."
+    )
+    return option(function)
+
+
+def complete_skill(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the name of a skill in a shell."""
+    options = ctx.find_root().params
+    invocation = Invocation(
+        config=options.get("config"), profile=options.get("profile"), skills=options.get("skills", ())
+    )
+    with invocation.open() as runtime:
+        return [name for name in runtime.catalog().names() if name.startswith(incomplete)]

@@ -1,0 +1,109 @@
+"""The entry point: general options, the table of commands, and the one place where errors become messages.
+
+Only click is imported here. `prowess --version` and `prowess --help` load nothing else.
+"""
+
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from prowess.errors import ProwessError, SettingsError, WorldError
+from prowess.surfaces.cli.invocation import Invocation
+from prowess.version import __version__
+
+__all__ = ["COMMANDS", "cli", "main"]
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "list": ("listing", "List all skills, with what is wrong with them."),
+    "show": ("showing", "Show all that is known of one skill."),
+    "why": ("explaining", "Say why a model sees a skill, or why not."),
+    "prompt": ("prompting", "Print what a model is told about the skills."),
+    "validate": ("validating", "Check skills for mistakes."),
+    "new": ("creating", "Make the folder of a new skill."),
+    "enable": ("enabling", "Offer a skill to models again."),
+    "disable": ("disabling", "Keep a skill from models, or show only its name."),
+    "trust": ("trusting", "Let models see the skills of a project."),
+    "untrust": ("untrusting", "Hide the skills of a project from models."),
+    "init": ("initialising", "Write a settings file with everything explained."),
+    "doctor": ("diagnosing", "Check what works on this machine."),
+    "completion": ("completing", "Print the script that completes commands in your shell."),
+}
+"""From a command's name to its module and what it does in a line."""
+
+_STATUS_OF_REFUSAL, _STATUS_OF_SETTINGS, _STATUS_OF_WORLD = 1, 2, 3
+
+
+class _Commands(click.Group):
+    """Loads a command's module when the command is called, and not before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"prowess.surfaces.cli.commands.{COMMANDS[cmd_name][0]}")
+        return module.command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Examples: 'prowess list', 'prowess why pdf-fill', 'prowess --skills ./skills validate ./skills'.",
+)
+@click.option("--config", metavar="FILE", help="Settings file; without it ~/.prowess/prowess.toml.")
+@click.option("--profile", metavar="NAME", help="Set of policies: standard, daycare, workspace, agent-base, remcochat.")
+@click.option("--skills", metavar="DIR", multiple=True, help="Use the skills in this folder only; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.version_option(__version__, prog_name="prowess")
+@click.pass_context
+def cli(ctx: click.Context, config: str | None, profile: str | None, skills: tuple[str, ...], as_json: bool) -> None:
+    """Prowess finds skills for agents, judges them, and tells a model about them."""
+    ctx.obj = Invocation(config=config, profile=profile, skills=skills, as_json=as_json)
+
+
+def main() -> NoReturn:
+    """Run the command line and leave with its status: 0 done, 1 no, 2 wrong usage or settings, 3 the world failed."""
+    try:
+        result: object = cli.main(prog_name="prowess", standalone_mode=False)
+        status = result if isinstance(result, int) else 0
+    except click.exceptions.Exit as leave:
+        status = leave.exit_code
+    except click.Abort:
+        status = 130
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    except ProwessError as error:
+        status = _report(error)
+    except OSError as error:
+        status = _report(WorldError(str(error), hint="the system refused; nothing else was changed"))
+    except Exception as error:  # noqa: BLE001 - no traceback reaches a user
+        status = _report_bug(error)
+    sys.exit(status)
+
+
+def _report(error: ProwessError) -> int:
+    from prowess.surfaces.cli.output import print_error
+
+    print_error(error, as_json="--json" in sys.argv)
+    if isinstance(error, SettingsError):
+        return _STATUS_OF_SETTINGS
+    return _STATUS_OF_WORLD if isinstance(error, WorldError) else _STATUS_OF_REFUSAL
+
+
+def _report_bug(error: Exception) -> int:
+    if os.environ.get("PROWESS_DEBUG"):
+        raise error
+    message = f"internal error: {type(error).__name__}: {error}"
+    return _report(WorldError(message, hint="PROWESS_DEBUG=1 shows where; please report it", code="internal-error"))

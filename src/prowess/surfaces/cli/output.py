@@ -1,0 +1,122 @@
+"""Print for people and for programs: results to standard output, everything else to standard error."""
+
+import json
+import sys
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from prowess.errors import ProwessError
+from prowess.skill.problems import Problem, Severity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["note", "print_error", "print_json", "print_problems", "print_rows", "print_text", "progress"]
+
+_T = TypeVar("_T")
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
+_MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "i"}
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document, in ASCII, so that any terminal and any name on disk will do."""
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def print_text(text: str) -> None:
+    """Print a text as it is; what the terminal's encoding lacks is escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def note(text: str) -> None:
+    """Say something to the person, beside the result."""
+    encoding = sys.stderr.encoding or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace").decode(encoding), err=True)
+
+
+def print_error(error: ProwessError, *, as_json: bool) -> None:
+    """Say what went wrong and what to do."""
+    if as_json:
+        print_json({"error": {"code": error.code, "message": error.message, "hint": error.hint}})
+    note(click.style("error: ", fg="red", bold=True) + error.message)
+    if error.hint:
+        note(click.style("hint: ", fg="cyan") + error.hint)
+
+
+def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table on a terminal, and lines with tabs where a program may be reading."""
+    if not sys.stdout.isatty():
+        for row in rows:
+            print_text("\t".join(row))
+        return
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*(_plain(cell) for cell in row))
+    _console().print(table)
+
+
+def _plain(cell: str) -> str:
+    from rich.markup import escape
+
+    return escape(cell)
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def print_problems(place: str, problems: Iterable[Problem]) -> None:
+    """Print Problems the way compilers do: place, severity, message, code, and what to do."""
+    for problem in problems:
+        file = f"{place}/{problem.path}" if problem.path else f"{place}/SKILL.md"
+        where = ":".join(str(part) for part in (file, problem.line, problem.column) if part is not None)
+        mark = click.style(f"{_MARKS[problem.severity]} {problem.severity}", fg=_COLOURS[problem.severity])
+        print_text(f"{where}: {_styled(mark)}: {problem.message} [{problem.code}]")
+        if problem.remedy:
+            print_text(f"    {_styled(click.style(problem.remedy, dim=True))}")
+
+
+def _styled(text: str) -> str:
+    return text if sys.stdout.isatty() else click.unstyle(text)
+
+
+@contextmanager
+def progress(items: Sequence[_T], label: str) -> Generator[Iterable[_T]]:
+    """Give the items one by one, with a bar on a terminal if the work takes more than a second."""
+    if not sys.stderr.isatty():
+        yield items
+        return
+    yield _with_bar(items, label)
+
+
+def _with_bar(items: Sequence[_T], label: str) -> Iterator[_T]:
+    import time
+
+    begun = time.monotonic()
+    remaining = iter(enumerate(items))
+    for index, item in remaining:
+        yield item
+        if time.monotonic() - begun > 1.0:
+            yield from _draw_bar(items, label, index + 1, remaining)
+            return
+
+
+def _draw_bar(items: Sequence[_T], label: str, done: int, remaining: Iterator[tuple[int, _T]]) -> Iterator[_T]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=len(items), completed=done)
+        for _, item in remaining:
+            yield item
+            bar.advance(task)

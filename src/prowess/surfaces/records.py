@@ -1,0 +1,136 @@
+"""Values as plain data, for every surface that writes JSON. The keys are a contract."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from prowess.catalog.catalog import Catalog, RejectedSkill
+from prowess.catalog.reasons import Explanation
+from prowess.catalog.switches import Switch, Switches
+from prowess.catalog.validation import CheckedSkill
+from prowess.runtime import Runtime
+from prowess.skill.problems import Problem
+from prowess.skill.skill import Skill
+from prowess.skill.targets import Loss
+from prowess.sources.source import show_path
+
+__all__ = [
+    "catalog_record",
+    "explanation_record",
+    "loss_record",
+    "problem_record",
+    "skill_record",
+    "validation_record",
+]
+
+Record = dict[str, Any]
+
+
+def problem_record(problem: Problem) -> Record:
+    """Return a Problem as plain data; `path` only where it is not SKILL.md itself."""
+    record: Record = {
+        "code": problem.code,
+        "severity": problem.severity.value,
+        "message": problem.message,
+        "line": problem.line,
+        "column": problem.column,
+        "remedy": problem.remedy,
+    }
+    return record if problem.path is None else record | {"path": problem.path}
+
+
+def _problems(problems: Iterable[Problem]) -> list[Record]:
+    return [problem_record(problem) for problem in problems]
+
+
+def catalog_record(runtime: Runtime, catalog: Catalog) -> Record:
+    """Return what `list` shows."""
+    switches = runtime.switches()
+    return {
+        "skills": [_skill_row(runtime, catalog, switches, skill) for skill in catalog.skills],
+        "rejected": [_rejected_row(one) for one in catalog.rejected],
+        "problems": _problems(catalog.problems),
+    }
+
+
+def _rejected_row(one: RejectedSkill) -> Record:
+    return {"path": one.path, "problems": _problems(one.problems)}
+
+
+def _skill_row(runtime: Runtime, catalog: Catalog, switches: Switches, skill: Skill) -> Record:
+    return {
+        "id": skill.id,
+        "name": skill.name,
+        "description": skill.description,
+        "source": skill.kind.value,
+        "digest": runtime.digest(skill) or None,
+        "enabled": switches.position(skill) is not Switch.OFF,
+        "eligible": runtime.is_eligible(skill),
+        "trusted": skill.trusted,
+        "shadowed_by": catalog.shadowed.get(skill.id),
+        "problems": _problems(skill.problems),
+    }
+
+
+def skill_record(runtime: Runtime, catalog: Catalog, skill: Skill) -> Record:
+    """Return everything about one skill, as `show` does."""
+    files = runtime.files(skill)
+    switches = runtime.switches()
+    row = _skill_row(runtime, catalog, switches, skill)
+    row["problems"] += _problems(files.problems)
+    return row | {
+        "category": skill.category or None,
+        "path": show_path(skill.folder),
+        "root": show_path(skill.root),
+        "switch": switches.position(skill).value,
+        "missing": list(runtime.missing(skill)),
+        "version": skill.manifest.version or None,
+        "manifest": _manifest_record(skill),
+        "frontmatter": skill.manifest.frontmatter,
+        "files": [
+            {
+                "path": show_path(os.fsdecode(file.path)),
+                "kind": file.kind.value,
+                "size": file.size,
+                "sha256": file.sha256,
+            }
+            for file in files.files
+        ],
+    }
+
+
+def _manifest_record(skill: Skill) -> Record:
+    manifest = skill.manifest
+    allowed = manifest.allowed_tools
+    return {
+        "name": manifest.name,
+        "description": manifest.description,
+        "license": manifest.license,
+        "compatibility": manifest.compatibility,
+        "metadata": manifest.metadata,
+        "allowed_tools": None if allowed is None else list(allowed),
+        **asdict(manifest.behaviour),
+    }
+
+
+def loss_record(loss: Loss) -> Record:
+    """Return what another agent would lose, as plain data."""
+    return {"kind": loss.kind.value, "field": loss.field, "message": loss.message}
+
+
+def explanation_record(explanation: Explanation) -> Record:
+    """Return what `why` answers."""
+    return {
+        "name": explanation.name,
+        "visible": explanation.visible,
+        "reasons": [asdict(reason) for reason in explanation.reasons],
+    }
+
+
+def validation_record(checked: Iterable[CheckedSkill]) -> Record:
+    """Return what `validate` found."""
+    skills = [
+        {"path": one.path, "name": one.name, "valid": one.valid, "problems": _problems(one.problems)} for one in checked
+    ]
+    return {"valid": all(skill["valid"] for skill in skills), "skills": skills}

@@ -1,0 +1,135 @@
+"""What holds for every SKILL.md, whoever wrote it."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prowess.policy import PROFILES, STRICT_READING, MissingDescription, NameRule, Parse, Reading, UnknownKeys
+from prowess.skill.deception import clean_text
+from prowess.skill.manifest import STANDARD_FIELDS, Manifest
+from prowess.skill.problems import KINDS, Severity
+from prowess.skill.reading import parse_skill
+from tests.skill.strategies import any_text, clean_line, yaml_line
+from tests.skill.writing import STANDARD, skill_md
+
+_READINGS = st.builds(
+    Reading,
+    parse=st.sampled_from(list(Parse)),
+    unknown_keys=st.sampled_from(list(UnknownKeys)),
+    name_rule=st.sampled_from(list(NameRule)),
+    missing_description=st.sampled_from(list(MissingDescription)),
+)
+_KEYS = st.sampled_from(
+    [
+        *(
+            "name",
+            "description",
+            "license",
+            "compatibility",
+            "metadata",
+            "allowed-tools",
+            "requires",
+            "triggers",
+            "tags",
+        ),
+        *(
+            "secrets",
+            "arguments",
+            "hooks",
+            "sandbox",
+            "model",
+            "setup",
+            "  openclaw",
+            "  a",
+            "- b",
+            "name",
+            "description",
+        ),
+    ]
+)
+_LINES = st.lists(st.builds("{}: {}".format, _KEYS, yaml_line) | yaml_line, max_size=8)
+_FILES = st.one_of(
+    st.binary(max_size=120),
+    st.binary(max_size=80).map(lambda inner: b"---\n" + inner + b"\n---\nBody"),
+    _LINES.map(lambda lines: skill_md("".join(f"{line}\n" for line in lines))),
+)
+
+
+@pytest.mark.requirement("R15", "J3")
+@settings(max_examples=500)
+@given(head=_FILES, folder=any_text, reading=_READINGS, sidecar=st.none() | st.binary(max_size=40))
+def test_any_bytes_give_a_manifest_or_an_error(
+    head: bytes, folder: str, reading: Reading, sidecar: bytes | None
+) -> None:
+    found = parse_skill(head, folder=folder, reading=reading, sidecar=sidecar)
+    refused = any(problem.severity is Severity.ERROR for problem in found.problems)
+    assert (found.manifest is None) == refused
+    assert all(problem.code in KINDS and problem.message for problem in found.problems)
+
+
+@pytest.mark.requirement("R15", "J3")
+@settings(max_examples=150)
+@given(head=_FILES)
+def test_any_bytes_are_judged_by_every_profile(head: bytes) -> None:
+    for policy in PROFILES.values():
+        found = parse_skill(head, folder="pdf", reading=policy.reading)
+        assert (found.manifest is None) == any(problem.severity is Severity.ERROR for problem in found.problems)
+
+
+@settings(max_examples=200)
+@given(head=_FILES)
+def test_name_and_description_that_reach_a_model_are_clean(head: bytes) -> None:
+    manifest = parse_skill(head, folder="pdf", reading=STANDARD).manifest
+    if manifest is not None:
+        assert clean_text(manifest.name).text == manifest.name
+        assert clean_text(manifest.description).text == manifest.description
+
+
+@settings(max_examples=200)
+@given(head=_FILES)
+def test_what_is_strictly_valid_is_loaded_by_the_standard_profile_too(head: bytes) -> None:
+    strict = parse_skill(head, folder="pdf", reading=STRICT_READING).manifest
+    if strict is not None:
+        lenient = parse_skill(head, folder="pdf", reading=STANDARD).manifest
+        assert lenient is not None
+        assert (lenient.name, lenient.description, lenient.text) == (strict.name, strict.description, strict.text)
+
+
+_NAMES = st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,8}){0,3}", fullmatch=True)
+_TOOLS = st.lists(st.from_regex(r"[A-Za-z_]{1,8}(\([a-z :*.]{0,8}\))?", fullmatch=True), max_size=4, unique=True)
+_METADATA = st.dictionaries(st.from_regex(r"x-[a-z]{1,6}", fullmatch=True), clean_line, max_size=3)
+
+
+_FIELDS = st.fixed_dictionaries(
+    {"name": _NAMES, "description": clean_line},
+    optional={
+        "license": clean_line,
+        "compatibility": clean_line,
+        "metadata": _METADATA,
+        "allowed-tools": _TOOLS.map(" ".join),
+    },
+)
+
+
+@pytest.mark.requirement("R2", "R5", "R6", "R7", "R8", "J1")
+@settings(max_examples=200)
+@given(fields=_FIELDS)
+def test_writing_then_reading_is_identity(fields: dict[str, str | dict[str, str]]) -> None:
+    text = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in fields.items())
+    for reading in (STANDARD, STRICT_READING):
+        found = parse_skill(skill_md(text), folder=str(fields["name"]), reading=reading)
+        assert (found.problems, found.manifest and found.manifest.additions) == ((), None)
+        assert found.manifest is not None
+        assert _written(found.manifest) == fields
+
+
+def _written(manifest: Manifest) -> dict[str, str | dict[str, str]]:
+    """Return the fields that the model holds, as they would be written."""
+    tools = None if manifest.allowed_tools is None else " ".join(manifest.allowed_tools)
+    metadata = (
+        {key: str(value) for key, value in manifest.metadata.items()} if "metadata" in manifest.frontmatter else None
+    )
+    values = (manifest.name, manifest.description, manifest.license, manifest.compatibility, metadata, tools)
+    return {key: value for key, value in zip(STANDARD_FIELDS, values, strict=True) if value is not None}
