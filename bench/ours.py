@@ -20,7 +20,9 @@ _WATCHED: dict[Path, Runtime] = {}
 def _discover(root: Path, index: Index | None) -> Catalog:
     source = Source(SourceKind.PROJECT, os.fspath(root))
     discovery = Discovery(_POLICY, index)
-    return discovery.assemble([(source, discovery.scan(source))], generation=1)
+    catalog = discovery.assemble([(source, discovery.scan(source))], generation=1)
+    discovery.save()
+    return catalog
 
 
 def discover(root: Path) -> dict[str, str]:

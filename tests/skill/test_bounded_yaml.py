@@ -138,6 +138,11 @@ def test_document_at_a_bound_is_read(text: str) -> None:
     assert found.problems == ()
 
 
+@pytest.mark.parametrize("text", ["".join(f"k{n}: v\n" for n in range(2_000)), "x:\n" + "- a\n" * 2_001])
+def test_short_cut_keeps_the_bound_on_values(text: str) -> None:
+    assert isinstance(parse_yaml(text), Problem)
+
+
 @pytest.mark.requirement("J3")
 @pytest.mark.parametrize(
     ("text", "values", "line", "column"),

@@ -103,6 +103,10 @@ def test_text_comes_out_on_one_line(text: str, expected: str) -> None:
     assert clean_text(text) == CleanText(expected)
 
 
+def test_word_is_replaced_only_where_it_is_a_word() -> None:
+    assert clean_text("аb жаbж").text == "ab жаbж"
+
+
 @given(text=any_text)
 def test_clean_text_is_clean(text: str) -> None:
     once = clean_text(text).text

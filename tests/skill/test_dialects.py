@@ -1,5 +1,9 @@
 """Every field of every dialect comes to rest in the one model."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from prowess.policy import PROFILES
@@ -198,20 +202,20 @@ def test_codex_sidecar_is_read() -> None:
 
 @pytest.mark.requirement("K10")
 @pytest.mark.parametrize(
-    ("sidecar", "line"),
+    ("sidecar", "line", "column"),
     [
-        pytest.param(b"interface: [\n", 2, id="no YAML"),
-        pytest.param(b"- a\n", 1, id="no map"),
-        pytest.param(b"\xff\xfe", None, id="not UTF-8"),
-        pytest.param(b"a: " + b"x" * 65_536, None, id="too large"),
-        pytest.param(b"a: &a [*a]\n", 1, id="a cycle"),
+        pytest.param(b"interface: [\n", 2, 1, id="no YAML"),
+        pytest.param(b"- a\n", 1, 1, id="no map"),
+        pytest.param(b"\xff\xfe", 1, 1, id="not UTF-8"),
+        pytest.param(b"a: " + b"x" * 65_536, 1, 1, id="too large"),
+        pytest.param(b"a: &a [*a]\n", 1, 8, id="a cycle"),
     ],
 )
-def test_broken_sidecar_is_left_out_with_a_warning(sidecar: bytes, line: int | None) -> None:
+def test_broken_sidecar_is_left_out_with_a_warning(sidecar: bytes, line: int, column: int) -> None:
     found = _judge_with_sidecar(sidecar)
     assert found.manifest is not None
     assert found.manifest.additions is None
-    assert places(found.problems) == [("sidecar-invalid", Severity.WARNING, line, None)]
+    assert places(found.problems) == [("sidecar-invalid", Severity.WARNING, line, column)]
     assert found.problems[0].path == SIDECAR_PATH
 
 
@@ -349,3 +353,27 @@ def test_every_field_is_read_by_prowess_and_its_key_is_known() -> None:
     assert {row.path for row in FIELDS if "prowess" not in row.readers} == set()
     assert {row.path[0] for row in FIELDS} - {"sidecar", "metadata"} <= KNOWN_KEYS
     assert OWN_KEYS <= KNOWN_KEYS
+
+
+@pytest.mark.requirement("K10", "K11")
+def test_reading_does_not_depend_on_the_seed_of_hashes() -> None:
+    code = (
+        "from prowess.policy import PROFILES\nfrom prowess.skill.reading import parse_skill\n"
+        "head = b'---\\nname: p\\ndescription: d\\nsandbox: false\\ncontext: fork\\n'\n"
+        "head += b'modeSlugs: [a]\\nmode: b\\n---\\n'\n"
+        "print(parse_skill(head, folder='p', reading=PROFILES['standard'].reading).manifest.behaviour)"
+    )
+    run = [
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": str(n)}, capture_output=True, check=True
+        )
+        for n in range(6)
+    ]
+    assert len({result.stdout for result in run}) == 1
+
+
+@pytest.mark.requirement("K3", "K10")
+def test_requirements_in_two_spellings_are_joined() -> None:
+    found = judge(f"{_REQUIRED}requires: [git]\nmetadata:\n  openclaw:\n    requires:\n      bins: [uv]\n")
+    assert found.manifest is not None
+    assert found.manifest.behaviour == _requires(Requirements(binaries=("git", "uv")))

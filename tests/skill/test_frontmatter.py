@@ -157,6 +157,11 @@ def test_frontmatter_of_just_the_largest_size_is_read() -> None:
         pytest.param(b"---\na: b\n --- \n----\n...\n", False, id="nothing that is a fence"),
         pytest.param(codecs.BOM_UTF8 + b"---\r\na: b\r\n", False, id="open after a BOM"),
         pytest.param(b"---\n" + b"a" * HEAD_BYTES, False, id="longer than a head"),
+        *(
+            pytest.param(b"---\na: b\n" + end, False, id=f"may go on after {end!r}")
+            for end in (b"---", b"--- ", b"---\r", b"---\t")
+        ),
+        pytest.param(b"\n" * 8_192, False, id="blank lines only"),
     ],
 )
 def test_head_is_closed_when_more_of_the_file_cannot_matter(head: bytes, *, expected: bool) -> None:

@@ -72,22 +72,30 @@ _DOCUMENTS = {
     "deep bomb of lists": _bomb(2, 1_500, "[", "]"),
     "bomb of keys": "x: &a {a: b}\n" + "".join(f"y{n}: {{*a : *a}}\n" for n in range(400)),
     "tags of a language": 'x: !!python/object/apply:os.system ["true"]\n',
+    "many unknown keys": "".join(f"k{n}: v\n" for n in range(600)),
     "endless merge": "x: &a\n  <<: *a\n",
+}
+
+_WHOLE_FILES = {
+    "many line breaks in a body": "---\nname: pdf\n---\n" + "\n" * 4_000 + "#",
+    "many blanks in a skimmed description": f"---\nname: pdf\nx: [\ndescription: a{' ' * 16_000}b\n---\n",
 }
 
 _CHILD = """
 import resource, sys, msgspec
-from prowess.policy import PROFILES
+from prowess.policy import PROFILES, MissingDescription, Reading
 from prowess.skill.reading import parse_skill
 
 documents = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=dict[str, bytes])
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 64_000_000,) * 2)
 resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+readings = {profile: policy.reading for profile, policy in PROFILES.items()}
+readings["first paragraph"] = Reading(missing_description=MissingDescription.FIRST_PARAGRAPH)
 verdicts = {}
 for name, document in documents.items():
-    for profile, policy in PROFILES.items():
-        found = parse_skill(document, folder="pdf", reading=policy.reading)
+    for profile, reading in readings.items():
+        found = parse_skill(document, folder="pdf", reading=reading)
         refused = any(problem.severity == "error" for problem in found.problems)
         verdicts[f"{name}, {profile}"] = (found.manifest is not None, refused)
 sys.stdout.buffer.write(msgspec.msgpack.encode(verdicts))
@@ -103,10 +111,11 @@ def test_every_hostile_document_gets_a_verdict_within_the_limits_of_the_process(
         for name, text in _DOCUMENTS.items()
         if "from the start" in name
     }
+    documents |= {name: text.encode() for name, text in _WHOLE_FILES.items()}
     child = subprocess.run(
         [sys.executable, "-c", _CHILD], input=msgspec.msgpack.encode(documents), capture_output=True, check=False
     )
     assert child.returncode == 0, child.stderr.decode()[-2_000:]
     verdicts = msgspec.msgpack.decode(child.stdout, type=dict[str, tuple[bool, bool]])
-    assert len(verdicts) == 5 * len(documents)
+    assert len(verdicts) == 6 * len(documents)
     assert {name for name, (loaded, refused) in verdicts.items() if loaded == refused} == set()

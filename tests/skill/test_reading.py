@@ -42,7 +42,7 @@ _BROKEN = "name: pdf\ndescription: supports: colon values\ntags:\n  - a\n"
     ("parse", "expected", "problems"),
     [
         (Parse.REPAIR, ("pdf", "supports: colon values"), [("yaml-repaired", _W, 3, 1)]),
-        (Parse.FALLBACK, ("pdf", "supports: colon values"), [("yaml-fallback", _W, 3, None)]),
+        (Parse.FALLBACK, ("pdf", "supports: colon values"), [("yaml-fallback", _W, 3, 22)]),
         (Parse.PLAIN, None, [("yaml-invalid", _E, 3, 22)]),
         (Parse.STRICT, None, [("yaml-invalid", _E, 3, 22)]),
     ],
@@ -75,6 +75,14 @@ def test_fallback_takes_name_and_description_and_nothing_else(text: str, name: s
     assert found.manifest.frontmatter == {"name": name, "description": description}
     assert (found.manifest.name, found.manifest.description) == (name, description)
     assert [problem.code for problem in found.problems] == ["yaml-fallback"]
+
+
+@pytest.mark.requirement("R13")
+@pytest.mark.parametrize(("value", "meant"), [("it's 'a: b'", "it's 'a: b'"), (">\n  real text", "real text")])
+def test_fallback_keeps_inner_quotes_and_does_not_take_a_block_sign_for_a_text(value: str, meant: str) -> None:
+    manifest = judge(f"name: pdf\nx: [\ndescription: {value}\n", reading=PROFILES["workspace"].reading).manifest
+    assert manifest is not None
+    assert manifest.description == meant
 
 
 @pytest.mark.requirement("R13", "R15")
@@ -338,7 +346,10 @@ def test_folder_in_another_spelling_of_the_same_characters_matches() -> None:
 @pytest.mark.requirement("R4", "R15", "J3")
 @pytest.mark.parametrize(
     "line",
-    ["", "description:\n", "description: ''\n", "description: |\n", "description: # c\n"],
+    [
+        *("", "description:\n", "description: ''\n", "description: |\n", "description: # c\n"),
+        "description: '   '\n",
+    ],
 )
 @pytest.mark.parametrize(
     ("choice", "description", "problems"),
@@ -384,6 +395,12 @@ def test_description_that_is_no_text_is_never_guessed(value: str) -> None:
         found = judge(f"name: pdf\ndescription: {value}\n", reading=Reading(missing_description=choice))
         assert found.manifest is None
         assert places(found.problems) == [("description-missing", _E, 3, 1)]
+
+
+@pytest.mark.requirement("R4", "R15")
+def test_description_of_invisible_characters_is_no_description() -> None:
+    found = judge('name: pdf\ndescription: "\\u200b"\n')
+    assert (found.manifest, [problem.code for problem in found.problems][-1]) == (None, "description-missing")
 
 
 @pytest.mark.requirement("R15")
@@ -482,3 +499,27 @@ def test_unusual_but_good_files_are_read_by_the_three_tier_profile(head: bytes, 
     manifest = parse_skill(head, folder="pdf", reading=PROFILES["agent-base"].reading).manifest
     assert manifest is not None
     assert manifest.description == description
+
+
+@pytest.mark.requirement("R7")
+def test_fault_in_metadata_as_json_text_is_placed_at_metadata() -> None:
+    assert [place[2:] for place in places(judge(f"{_GOOD}metadata: '{{\"a\": [1]}}'\n").problems)] == [(4, 1)]
+
+
+@pytest.mark.requirement("R13")
+def test_every_problem_with_a_line_has_a_column() -> None:
+    found = judge("name: pdf\ndescription: a: b\n", reading=PROFILES["workspace"].reading)
+    assert all(problem.column for problem in found.problems)
+
+
+# What could deceive
+
+
+@pytest.mark.requirement("J3")
+def test_every_text_that_reaches_a_model_or_a_person_is_clean() -> None:
+    manifest = accept(
+        f'{_GOOD}when_to_use: "a\\u202eb"\npermissions: ["@read:\\u200b/x"]\nallowed-tools: "Ba\\u200bsh"\n'
+    )
+    assert "\u202e" not in manifest.behaviour.when_to_use
+    assert "\u200b" not in "".join(manifest.behaviour.permissions)
+    assert "\u200b" not in "".join(manifest.allowed_tools or ())

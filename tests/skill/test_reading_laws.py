@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from prowess.policy import PROFILES, STRICT_READING, MissingDescription, NameRule, Parse, Reading, UnknownKeys
@@ -133,3 +133,36 @@ def _written(manifest: Manifest) -> dict[str, str | dict[str, str]]:
     )
     values = (manifest.name, manifest.description, manifest.license, manifest.compatibility, metadata, tools)
     return {key: value for key, value in zip(STANDARD_FIELDS, values, strict=True) if value is not None}
+
+
+_ODD_VALUES = ["", "''", "'  '", "' a '", '" a"', "a  b", "|\n  a\n  b", ">-\n  a", "a\n  b"]
+_PADDED = "name: pdf\ndescription: d\n"
+_VALUES = clean_line | yaml_line | st.sampled_from([*_ODD_VALUES, "x" * 1_024, "x" * 1_025, "x" * 501])
+_FURTHER_KEYS = st.sampled_from(["license", "compatibility", "allowed-tools", "metadata"])
+_NOTES = st.sampled_from(["a", "tags", "requires", "short-description"])
+_FURTHER_LINES = st.one_of(
+    st.builds("{}: {}\n".format, _FURTHER_KEYS, _VALUES),
+    st.builds("metadata:\n  {}: {}\n".format, _NOTES, clean_line),
+    st.sampled_from(
+        ["allowed-tools: Bash(a b) Read\n", "allowed-tools: Read Read, Bash\n", "# c\n", "sandbox: true\n"]
+    ),
+)
+_NEARLY_FAULTLESS = st.builds(
+    "name: {}\ndescription: {}\n{}".format,
+    st.sampled_from(["pdf", "pdf", "pdf", "'pdf'", "PDF"]),
+    _VALUES,
+    st.lists(_FURTHER_LINES, max_size=3).map("".join),
+)
+
+
+@pytest.mark.requirement("R1", "R9", "J3")
+@settings(max_examples=500)
+@given(text=_NEARLY_FAULTLESS, reading=_READINGS)
+@example(text=_PADDED + "license: ' a '\n", reading=STANDARD)
+@example(text=_PADDED + "compatibility: ' a '\n", reading=STANDARD)
+@example(text=_PADDED + "compatibility: '  '\n", reading=STANDARD)
+@example(text=_PADDED + "license: '  '\n", reading=STANDARD)
+def test_short_cut_for_faultless_skills_agrees_with_the_whole_reading(text: str, reading: Reading) -> None:
+    """A sidecar, even an empty one, keeps the reader from the short cut and adds nothing."""
+    short = parse_skill(skill_md(text), folder="pdf", reading=reading)
+    assert short == parse_skill(skill_md(text), folder="pdf", reading=reading, sidecar=b"")

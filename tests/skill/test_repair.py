@@ -1,5 +1,6 @@
 """The faults that people make most often, mended line by line without losing a letter."""
 
+import re
 from typing import cast
 
 import pytest
@@ -40,6 +41,7 @@ from tests.skill.writing import STANDARD, accept, judge, places, skill_md
         pytest.param("|pipe|", id="leading pipe"),
         pytest.param(">quote", id="leading arrow"),
         pytest.param('"Fill" forms: all of them', id="quoted first word"),
+        pytest.param('"foo" and "bar"', id="quoted first and last word"),
         pytest.param("'tis: so", id="leading apostrophe"),
         pytest.param('"never closed', id="unclosed quote"),
         pytest.param("it's: mine", id="apostrophe inside"),
@@ -97,6 +99,11 @@ def test_quotes_around_a_broken_value_are_not_part_of_it(value: str, meant: str)
         pytest.param("d: a: b\ne: >- # c\n  x: y: z\n", {"d": "a: b", "e": "x: y: z"}, id="a block with a comment"),
         pytest.param("d: a: b\ne: [x,\n  y]\n", {"d": "a: b", "e": ["x", "y"]}, id="a list on two lines is left alone"),
         pytest.param("d: a: b\ne: 'x\n  y'\n", {"d": "a: b", "e": "x y"}, id="quotes on two lines are left alone"),
+        pytest.param(
+            "d: a: b\nl:\n  - name: idea\n    required: true\n",
+            {"d": "a: b", "l": [{"name": "idea", "required": "true"}]},
+            id="a good map in a list is left alone",
+        ),
         pytest.param("d : a: b\n", {"d": "a: b"}, id="blank before the colon"),
         pytest.param("a.b: c: d\n", {"a.b": "c: d"}, id="dotted key"),
     ],
@@ -158,9 +165,13 @@ def _read_by_yaml(value: str) -> str | None:
     return clean_text(meant.strip()).text if isinstance(meant, str) else None
 
 
+_QUOTED_FIRST_WORD = re.compile(r"""(["'])[^"']*[^"'\s]\1\s""")
+"""As in `"foo" and "bar"`: these quotes are no pair around the whole."""
+
+
 def _as_it_stands(value: str) -> set[str]:
     bare = value.strip()
-    quoted = len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "\"'"
+    quoted = len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "\"'" and not _QUOTED_FIRST_WORD.match(bare)
     return {clean_text(bare).text, clean_text(bare[1:-1].strip()).text if quoted else clean_text(bare).text}
 
 

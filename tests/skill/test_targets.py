@@ -200,3 +200,14 @@ def test_worst_losses_come_first() -> None:
     kinds = [loss.kind for loss in _losses("roo", text)]
     assert kinds == sorted(kinds, key=list(LossKind).index)
     assert set(kinds) == set(LossKind) - {LossKind.SHORTENED}
+
+
+@pytest.mark.requirement("K10")
+def test_losses_are_seen_in_metadata_that_is_json_text() -> None:
+    losses = _losses("hermes", _REQUIRED + """metadata: '{"openclaw": {"requires": {"bins": ["uv"]}}}'\n""")
+    assert [loss.field for loss in losses] == ["metadata.openclaw.requires"]
+
+
+@pytest.mark.requirement("K10")
+def test_target_that_requires_a_name_refuses_a_skill_without_one() -> None:
+    assert [loss.kind for loss in _losses("roo", "description: d\n")] == [LossKind.REFUSED]

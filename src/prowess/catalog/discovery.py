@@ -12,10 +12,11 @@ from prowess.catalog.catalog import Catalog, RejectedSkill
 from prowess.catalog.index import NO_STAMP, Entry, Index, RootScan, Stamp, stamp_file
 from prowess.catalog.precedence import rank_skills
 from prowess.policy import Policy, UnknownKeys
+from prowess.skill.dialects import SIDECAR_PATH
 from prowess.skill.problems import Problem, make_problem
 from prowess.skill.reading import parse_skill
 from prowess.skill.skill import Skill
-from prowess.sources.folders import SKILL_MD, Candidate, Findings, scan_folder
+from prowess.sources.folders import Candidate, Findings, scan_folder
 from prowess.sources.heads import read_head, read_sidecar, sidecar_status
 from prowess.sources.source import Source, is_text, show_path
 
@@ -33,6 +34,7 @@ class Discovery:
     policy: Policy
     index: Index | None = None
     known: dict[Source, RootScan] = field(default_factory=dict[Source, RootScan])
+    unsaved: set[Source] = field(default_factory=set[Source])
 
     def scan(self, source: Source, *, known_roots: Iterable[str] = ()) -> RootScan:
         """Return what the root holds now: the very same value as before if nothing has changed."""
@@ -50,14 +52,18 @@ class Discovery:
         if not known.settled or not known.listed:
             return False
         sidecars = self._reads_sidecars()
+        lstat, access, exists = os.lstat, os.access, os.F_OK  # Asked thousands of times.
         try:
             for folder, stamp in known.listed:
                 if stamp_file(os.stat(folder)) != stamp:
                     return False
-            for entry in known.found:
-                if stamp_file(os.lstat(f"{entry.folder}/{SKILL_MD}")) != entry.stamp or entry.via_link:
+            for folder, _, stamp, _, _, sidecar, via_link in known.found:
+                now = lstat(f"{folder}/SKILL.md")
+                if via_link or (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns) != stamp:
                     return False
-                if sidecars and _sidecar_stamp(entry.folder) != entry.sidecar:
+                if not sidecars or (sidecar == NO_STAMP and not access(f"{folder}/{SIDECAR_PATH}", exists)):
+                    continue
+                if _sidecar_stamp(folder) != sidecar:
                     return False
         except OSError:
             return False
@@ -70,9 +76,16 @@ class Discovery:
         found = tuple(self._judge(source, each, before.get(each.folder), sidecars) for each in findings.candidates)
         scan = _settle(found, findings)
         self.known[source] = scan
-        if self.index is not None and scan.found != known.found and scan.settled and is_text(source.root):
-            self.index.save(source, self.policy, scan)
+        if scan.settled and scan != known and is_text(source.root):
+            self.unsaved.add(source)
         return scan
+
+    def save(self) -> None:
+        """Keep what was found for other processes. It is not done at once, since the answer does not depend on it."""
+        for source in self.unsaved:
+            if self.index is not None:
+                self.index.save(source, self.policy, self.known[source])
+        self.unsaved.clear()
 
     def _reads_sidecars(self) -> bool:
         return self.policy.reading.unknown_keys is UnknownKeys.DIALECTS

@@ -21,13 +21,14 @@ class CatalogKeeper:
     """Holds the present catalog and replaces it when something has changed.
 
     While nothing has changed, the very same object is returned, so that whatever was made from it can be kept too.
+    Watching begins with the second question: many programs ask only once, and watches take time.
     """
 
     def __init__(self, policy: Policy, sources: Callable[[], Sequence[Source]], *, index: Index | None = None) -> None:
         self._policy = policy
         self._sources = sources
         self._discovery = Discovery(policy, index)
-        self._watcher = Watcher() if policy.refresh is Refresh.WATCHED else None
+        self._watcher: Watcher | None = None
         self._scans: dict[Source, RootScan] = {}
         self._catalog: Catalog | None = None
 
@@ -52,11 +53,17 @@ class CatalogKeeper:
         return self._refresh()
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching, and keep what was learned for other processes."""
+        self._discovery.save()
         if self._watcher is not None:
             self._watcher.close()
+            self._watcher = None
 
     def _refresh(self) -> Catalog:
+        if self._catalog is not None:
+            self._discovery.save()
+            if self._watcher is None and self._policy.refresh is Refresh.WATCHED:
+                self._watcher = Watcher()
         sources = tuple(self._sources())
         changed = self._restless(sources)
         if not changed and self._catalog is not None and tuple(self._scans) == sources:

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable, Sequence
-from xml.sax.saxutils import escape
 
 from prowess.catalog.views import View
 from prowess.policy import CatalogText
@@ -13,7 +12,7 @@ from prowess.sources.source import show_path
 
 __all__ = ["render_catalog"]
 
-_QUOTES = {'"': "&quot;", "'": "&apos;"}
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 
 
 def render_catalog(view: View, form: CatalogText) -> str:
@@ -64,7 +63,7 @@ def _location(skill: Skill) -> str:
 
 
 def _escaped(text: str) -> str:
-    return escape(text, _QUOTES)
+    return text.translate(_ENTITIES)
 
 
 def _inline(text: str) -> str:

@@ -11,91 +11,69 @@ from prowess.skill.yaml_values import YamlMap
 
 __all__ = ["parse_plain_yaml"]
 
-_KEY = r"[A-Za-z_][\w-]{0,63}"
 _SIGNS = " -?:,[]{}#&*!|>'\"%@`"
 """What cannot begin a plain text, or only under conditions."""
 _LINE = re.compile(
     r"^(?: *(?:#.*)?|"  # blank, or a comment
-    rf"( *)(?:(- +)|({_KEY}):(?: +|$))(?:([^{re.escape(_SIGNS)}\n].*)|([\"'].+)|))$",
+    r"( *)(?:(- +)|([A-Za-z_][\w-]{0,63}):(?: +|$))"  # indent, then a dash or a key
+    rf"(?:([^{re.escape(_SIGNS)}\n].*)|([\"'].+)|([>|]-?) *|)|"  # a plain text, one in quotes, a block's sign, nothing
+    r"(.+))$",  # anything else
     re.MULTILINE | re.ASCII,
 )
-_CONTROLS = bytes(code for code in (*range(32), 127) if code != ord("\n"))
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_ORDINARY = bytes((ord("\n"), *range(32, 127)))
+_ESCAPE = re.compile(r"\\(.)")
 _MAX_LINES = 500
 """Well below the number of values at which the full parser draws the line."""
-_ESCAPE = re.compile(r"\\(.)")
-
-# A top-level value of several lines with one indent and no blank line: a block text, or a plain text that goes on.
-_BLOCK = r"([>|])(-?)\n(( +)[^ \n].*\n(?:\5[^ \n].*\n)*)"
-_WRAPPED = r"([^ \n].*\n(?: +[^ \n].*\n)+)"
-_SEVERAL_LINES = re.compile(rf"^({_KEY}): +(?:{_BLOCK}|{_WRAPPED})(?![ \n])", re.MULTILINE | re.ASCII)
-_MARK = "\u2060"
-"""Stands for a value that was set aside. No text that comes this far holds it, since it cannot be printed."""
 
 
 def parse_plain_yaml(text: str) -> YamlMap | None:
     """Return the map that `text` means, or None if it is not plain enough to be sure."""
     if not _is_printable(text) or not text.endswith("\n") or text.count("\n") > _MAX_LINES:
         return None
-    if ": >" not in text and ": |" not in text:
-        found = _parse_lines(text)
-        if found is not None or "\n " not in text:
-            return found
-    return _parse_with_several_lines(text)
-
-
-def _is_printable(text: str) -> bool:
-    """Whether the text has nothing but line breaks and what can be seen."""
-    raw = text.encode()
-    if len(raw.translate(None, _CONTROLS)) != len(raw):
-        return False
-    return text.isascii() or "".join(_NOT_ASCII.findall(text)).isprintable()
-
-
-def _parse_lines(text: str) -> YamlMap | None:
-    rows = _LINE.findall(text, 0, len(text) - 1)  # Without the last break, after which there is no line.
-    if len(rows) != text.count("\n"):
-        return None
     result: YamlMap = {}
-    open_key = ""  # The last key at the top level, while it has no value.
+    last_key = ""  # At the top level.
+    is_open = False  # It has no value yet.
     child_indent: str | None = None
-    for indent, dash, key, plain, quoted in rows:
+    skip = 0  # Lines of a block text that were read with its first.
+    rows = _LINE.findall(text, 0, len(text) - 1)  # Without the last break, after which there is no line.
+    for number, (indent, dash, key, plain, quoted, block, other) in enumerate(rows):
+        if skip:
+            skip -= 1
+            continue
         if plain:
             value = plain if plain[-1] != " " else plain.rstrip(" ")
             if ": " in value or " #" in value or value[-1] == ":":
                 return None
         elif quoted:
             value = _parse_quoted(quoted)
-            if value is None:
+        elif block and not indent and key:
+            value, skip = _parse_block(text, number, block)
+        elif other:
+            if not _go_on(result, last_key, other):
                 return None
-        elif key or dash:
-            value = ""
-        else:
             continue
+        elif key or dash:
+            value = None if block else ""
+        else:
+            last_key, is_open = (last_key, True) if is_open else ("", False)
+            continue
+        if value is None:
+            return None
         if key and not indent:
             if key in result:
                 return None
             result[key] = value
-            open_key, child_indent = ("" if value else key), None
-        elif not (open_key and value and child_indent in (None, indent) and _add(result, open_key, key, value)):
+            last_key, is_open, child_indent = (key if plain or not value else ""), not value, None
+        elif not (is_open and value and child_indent in (None, indent) and _add(result, last_key, key, value)):
             return None
         else:
             child_indent = indent
     return result
 
 
-def _add(result: YamlMap, parent: str, key: str, value: str) -> bool:
-    """Add a line to the list or map below `parent`; say whether it belongs there."""
-    child = result[parent]
-    if isinstance(child, str):
-        result[parent] = {key: value} if key else [value]
-    elif isinstance(child, list) and not key:
-        child.append(value)
-    elif isinstance(child, dict) and key and key not in child:
-        child[key] = value
-    else:
-        return False
-    return True
+def _is_printable(text: str) -> bool:
+    """Whether the text has nothing but line breaks and what can be seen."""
+    return text.encode().translate(None, _ORDINARY).decode().isprintable()
 
 
 def _parse_quoted(raw: str) -> str | None:
@@ -112,27 +90,45 @@ def _parse_quoted(raw: str) -> str | None:
     return None if "\\" in bare or '"' in bare else _ESCAPE.sub(r"\1", inner)
 
 
-def _is_plain(line: str) -> bool:
-    return line[0] not in _SIGNS and ": " not in line and " #" not in line and line[-1] != ":"
+def _parse_block(text: str, number: int, sign: str) -> tuple[str | None, int]:
+    """Return a block text and how many lines it has; None if they are not all indented alike, or a blank one follows."""
+    lines = text.split("\n")[number + 1 : -1]
+    first = lines[0] if lines else ""
+    width = len(first) - len(first.lstrip(" "))
+    count = 0
+    for line in lines:
+        if not line.strip(" ") or (line[0] == " " and len(line) - len(line.lstrip(" ")) != width):
+            return None, 0
+        if line[0] != " ":
+            break
+        count += 1
+    if not width:
+        return None, 0
+    joined = (" " if sign[0] == ">" else "\n").join(line[width:] for line in lines[:count])
+    return joined + ("" if sign.endswith("-") else "\n"), count
 
 
-def _parse_with_several_lines(text: str) -> YamlMap | None:
-    """Set the values of several lines aside, read the rest, and put them back."""
-    aside: dict[str, str] = {}
+def _go_on(result: YamlMap, key: str, line: str) -> bool:
+    """Add a line to the plain text before it, if it goes on there; say whether it does."""
+    before = result.get(key)
+    content = line.strip(" ")
+    if not isinstance(before, str) or not before or line[0] != " " or content[0] in _SIGNS:
+        return False
+    if ": " in content or " #" in content or content[-1] == ":":
+        return False
+    result[key] = f"{before} {content}"
+    return True
 
-    def set_aside(found: re.Match[str]) -> str:
-        key, style, strip, block, indent, wrapped = found.groups()
-        if wrapped:
-            lines = [line.strip(" ") for line in wrapped.splitlines()]
-            if not all(map(_is_plain, lines)):
-                return found[0]
-            aside[key] = " ".join(lines)
-        else:
-            cut = [line[len(indent) :] for line in block.splitlines()]
-            aside[key] = (" " if style == ">" else "\n").join(cut) + ("" if strip else "\n")
-        return f"{key}: {_MARK}\n"
 
-    result = _parse_lines(_SEVERAL_LINES.sub(set_aside, text))
-    if result is None or any(result.get(key) != _MARK for key in aside):
-        return None
-    return result | aside
+def _add(result: YamlMap, parent: str, key: str, value: str) -> bool:
+    """Add a line to the list or map below `parent`; say whether it belongs there."""
+    child = result[parent]
+    if isinstance(child, str):
+        result[parent] = {key: value} if key else [value]
+    elif isinstance(child, list) and not key:
+        child.append(value)
+    elif isinstance(child, dict) and key and key not in child:
+        child[key] = value
+    else:
+        return False
+    return True

@@ -1,0 +1,121 @@
+"""Make docs/settings.md from the table of settings, and docs/cli.md from the commands' own help.
+
+python tools/reference.py            write the pages
+python tools/reference.py --check    fail if one is stale
+"""
+
+import inspect
+import sys
+from collections.abc import Iterator
+from operator import attrgetter
+from pathlib import Path
+
+import click
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # Started as a script, or imported by a test.
+
+from prowess.policy import PROFILES
+from prowess.settings import SETTINGS, Setting, render_template
+from prowess.surfaces.cli.main import COMMANDS, cli
+from tools.pages import write_or_check
+
+__all__ = ["render_cli", "render_settings"]
+
+_SETTINGS_HEAD = """# Settings
+
+<!-- Made by tools/reference.py from prowess.settings; do not edit. -->
+
+Settings are read from the file that `--config` or `PROWESS_CONFIG` names, or from `prowess.toml` in Prowess' home. That
+home is `~/.prowess`, or where `PROWESS_HOME` says. The profile is chosen by `--profile`, `PROWESS_PROFILE` or the file,
+in this order. `prowess init` writes the file below, with every line commented out.
+"""
+_CLI_HEAD = """# Command line
+
+<!-- Made by tools/reference.py from the commands' help; do not edit. -->
+"""
+_STATUSES = """Exit status: 0 done, 1 the answer is no, 2 wrong usage or settings, 3 the world failed.
+"""
+
+
+def render_settings() -> str:
+    """Return the page of settings: one heading a key, and the whole file at the end."""
+    parts = [_SETTINGS_HEAD]
+    for setting in SETTINGS:
+        parts.append(f"## {setting.path}\n\n{_sentence(setting.about)}\n")
+        parts.append(
+            "\n".join([f"- It takes {_wanted(setting)}.", f"- Example: `{_line(setting)}`", *_defaults(setting)])
+        )
+        parts.append("")
+    parts += ["## The whole file\n", f"```toml\n{render_template().rstrip()}\n```\n"]
+    return "\n".join(parts)
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."
+
+
+def _line(setting: Setting) -> str:
+    table, _, key = setting.path.rpartition(".")
+    return f"[{table}] {key} = {setting.sample}" if table else f"{key} = {setting.sample}"
+
+
+def _wanted(setting: Setting) -> str:
+    """Return what the setting takes, in the words with which it refuses everything else."""
+    try:
+        setting.read(object())
+    except Exception as refusal:  # noqa: BLE001 - the kind of refusal is the module's own business
+        return str(refusal)
+    raise AssertionError(f"{setting.path} takes anything")
+
+
+def _defaults(setting: Setting) -> Iterator[str]:
+    target = setting.target.removeprefix("policy.")
+    if target == setting.target:
+        return
+    by_value: dict[str, list[str]] = {}
+    for profile, policy in PROFILES.items():
+        value: object = attrgetter(target)(policy)
+        shown = (
+            str(value).lower() if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else str(value)
+        )
+        by_value.setdefault(shown, []).append(profile)
+    shown = (f"`{value}` ({', '.join(profiles)})" for value, profiles in by_value.items())
+    yield "- By profile: " + ", ".join(shown) if len(by_value) > 1 else f"- Default: `{next(iter(by_value))}`"
+
+
+def render_cli() -> str:
+    """Return the page of commands: the general options, then one heading a command."""
+    top = click.Context(cli, info_name="prowess", **cli.context_settings)
+    parts = [_CLI_HEAD, f"{cli.help}\n", _usage(cli, top), _options(cli, top), _STATUSES]
+    for name in COMMANDS:
+        command = cli.get_command(top, name)
+        assert command is not None, name
+        context = click.Context(command, info_name=name, parent=top)
+        text, examples = _split_help(command)
+        parts += [f"## prowess {name}\n", f"{text}\n", _usage(command, context)]
+        parts += [f"```sh\n{examples}\n```\n", _options(command, context)]
+    return "\n".join(parts)
+
+
+def _split_help(command: click.Command) -> tuple[str, str]:
+    """Return the text of the help, and the examples that stand in its unwrapped part."""
+    text, _, examples = inspect.cleandoc(command.help or "").replace(r"\b", "\b").partition("\b\n")
+    return text.strip(), examples.strip()
+
+
+def _usage(command: click.Command, context: click.Context) -> str:
+    return f"Usage: `{context.command_path} {' '.join(command.collect_usage_pieces(context))}`\n"
+
+
+def _options(command: click.Command, context: click.Context) -> str:
+    records = [record for param in command.get_params(context) if (record := param.get_help_record(context))]
+    rows = [f"| `{_cell(names)}` | {_cell(about)} |" for names, about in records if about]
+    return "\n".join(["| option | what it does |", "| --- | --- |", *rows, ""])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.exit(write_or_check({"settings.md": render_settings(), "cli.md": render_cli()}, tool="reference.py"))
