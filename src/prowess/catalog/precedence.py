@@ -24,7 +24,8 @@ class Ranking:
 def rank_skills(skills: Iterable[Skill], same_name: SameName) -> Ranking:
     """Settle names and ids of `skills`, which come highest precedence first.
 
-    Losers stay in the list, with a Problem; under `keep-all` nobody loses, and a look-up by name gives the first.
+    Losers stay in the list, with a Problem; under `keep-all` nobody loses, and a look-up by name gives the first. A
+    skill that is not trusted never takes a name from one that is: else a stranger's project could switch skills off.
     """
     ranking = Ranking()
     by_name, by_id, ordered = ranking.by_name, ranking.by_id, ranking.skills
@@ -49,7 +50,8 @@ def _settle(ranking: Ranking, names: set[str], *, last_wins: bool) -> None:
         if skill.name in names:
             rivals.setdefault(skill.name, []).append(index)
     for name, places in rivals.items():
-        winner = ranking.skills[places[-1 if last_wins else 0]]
+        entitled = [index for index in places if ranking.skills[index].trusted] or places
+        winner = ranking.skills[entitled[-1 if last_wins else 0]]
         ranking.by_name[name] = winner
         for index in places:
             loser = ranking.skills[index]

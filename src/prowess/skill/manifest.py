@@ -11,6 +11,8 @@ from prowess.skill.bounded_yaml import YamlDocument, parse_yaml
 from prowess.skill.yaml_values import YamlMap, YamlValue
 
 __all__ = [
+    "MAX_COMPATIBILITY_LENGTH",
+    "MAX_DESCRIPTION_LENGTH",
     "PLAIN_BEHAVIOUR",
     "STANDARD_FIELDS",
     "Argument",
@@ -25,6 +27,8 @@ __all__ = [
     "parse_metadata",
 ]
 
+MAX_DESCRIPTION_LENGTH = 1_024
+MAX_COMPATIBILITY_LENGTH = 500
 STANDARD_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 
 

@@ -91,7 +91,7 @@ def _parse_quoted(raw: str) -> str | None:
 
 
 def _parse_block(text: str, number: int, sign: str) -> tuple[str | None, int]:
-    """Return a block text and how many lines it has; None if they are not all indented alike, or a blank one follows."""
+    """Return a block text and its number of lines; None if they are not indented alike, or a blank one follows."""
     lines = text.split("\n")[number + 1 : -1]
     first = lines[0] if lines else ""
     width = len(first) - len(first.lstrip(" "))

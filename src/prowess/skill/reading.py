@@ -6,27 +6,30 @@ case every lesser Problem on the way.
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from prowess.policy import MissingDescription, NameRule, Parse, Reading, UnknownKeys
 from prowess.skill.bounded_yaml import YamlDocument, YamlPath, locate_keys, parse_yaml
-from prowess.skill.deception import clean_text, is_clean, is_harmless
+from prowess.skill.deception import clean_text, is_clean
 from prowess.skill.dialects import (
     KNOWN_KEYS,
-    METADATA_KEYS,
-    NO_ADDITIONS,
     OWN_KEYS,
     SIDECAR_PATH,
-    Additions,
     read_behaviour,
 )
+from prowess.skill.faultless import read_faultless
 from prowess.skill.frontmatter import (
     MAX_FRONTMATTER_BYTES,
     Frontmatter,
     split_frontmatter,
-    split_plain_frontmatter,
 )
-from prowess.skill.manifest import STANDARD_FIELDS, Manifest, parse_metadata
+from prowess.skill.manifest import (
+    MAX_COMPATIBILITY_LENGTH,
+    MAX_DESCRIPTION_LENGTH,
+    STANDARD_FIELDS,
+    Manifest,
+    parse_metadata,
+)
 from prowess.skill.names import (
     MAX_NAME_LENGTH,
     follows_unicode_rule,
@@ -34,16 +37,13 @@ from prowess.skill.names import (
     normalise_name,
     sanitise_name,
 )
-from prowess.skill.plain_yaml import parse_plain_yaml
 from prowess.skill.problems import Problem, Severity, make_problem
 from prowess.skill.repair import mend_yaml, quote_value, strip_quotes
-from prowess.skill.tool_patterns import parse_tool_patterns, split_plain_patterns
+from prowess.skill.tool_patterns import parse_tool_patterns
 from prowess.skill.yaml_values import YamlMap, YamlValue
 
 __all__ = ["Judgement", "parse_skill"]
 
-MAX_DESCRIPTION_LENGTH = 1_024
-MAX_COMPATIBILITY_LENGTH = 500
 _NAME_HARD_CAP = 256
 _STANDARD = frozenset(STANDARD_FIELDS)
 _FALLBACK = re.compile(r"^(name|description):(.*(?:\n[ \t]+.*)*)$", re.MULTILINE)
@@ -67,7 +67,7 @@ class Judgement(NamedTuple):
 def parse_skill(head: bytes, *, folder: str, reading: Reading, sidecar: bytes | None = None) -> Judgement:
     """Judge a skill by the head of its SKILL.md, the name of its folder and Codex' sidecar if it has one."""
     if sidecar is None:
-        manifest = _read_faultless(head, folder)
+        manifest = read_faultless(head, folder)
         if manifest is not None:
             return Judgement(manifest)
     found = split_frontmatter(head, strict=reading.strict)
@@ -96,68 +96,12 @@ def _first_paragraph(text: str) -> str:
     return " ".join(lines)
 
 
-def _is_tidy(value: YamlValue | None) -> TypeGuard[str | None]:
-    """Whether a text is there to be taken as it is, or nothing is."""
-    return value is None or (isinstance(value, str) and value == value.strip() and "\n" not in value)
-
-
-def _has_length(text: str, limit: int) -> bool:
-    """Whether a text is neither empty nor too long, and has no blanks around it that would count."""
-    return 0 < len(text) <= limit and text[0] != " " and text[-1] != " "
-
-
-def _read_plain_metadata(fields: YamlMap) -> Additions | None:
-    """Return what metadata adds, or None if there is anything to complain of."""
-    metadata = fields["metadata"]
-    if not isinstance(metadata, dict):
-        return None
-    for item in metadata.values():
-        if not isinstance(item, str):
-            return None
-    if METADATA_KEYS.isdisjoint(metadata):
-        return NO_ADDITIONS
-    additions = read_behaviour(fields, None, keys=())
-    return None if additions.faults else additions
-
-
 def _suggest_key(key: str) -> str:
     import difflib  # Wanted only for a slip of the pen.
 
     known = sorted(word for word in {*STANDARD_FIELDS, *KNOWN_KEYS} if word[0] == key[:1].lower())
     near = difflib.get_close_matches(key.lower()[:64], known, n=1, cutoff=0.8)
     return f"did you mean '{near[0]}'?" if near and near[0] != key else ""
-
-
-def _read_faultless(head: bytes, folder: str) -> Manifest | None:
-    """Return the manifest if it is plain that no policy could find fault with it: the short cut for most skills.
-
-    Anything unusual gives None, and is left to the reader that can say what it is.
-    """
-    text = split_plain_frontmatter(head)
-    fields = parse_plain_yaml(text) if text else None  # Which lets only printable texts pass.
-    if text is None or fields is None or not fields.keys() <= _STANDARD or " #" in text or not is_harmless(text):
-        return None
-    get = fields.get
-    description, licence, compatibility, tools = get("description"), get("license"), get("compatibility"), None
-    if get("name") != folder or len(folder) > MAX_NAME_LENGTH or not is_standard_name(folder):
-        return None
-    if not _is_tidy(licence) or not _is_tidy(compatibility) or not isinstance(description, str):
-        return None
-    if "\n" in description:
-        description = " ".join(description.split())
-    if not _has_length(description, MAX_DESCRIPTION_LENGTH) or not (
-        compatibility is None or _has_length(compatibility, MAX_COMPATIBILITY_LENGTH)
-    ):
-        return None
-    if "allowed-tools" in fields:
-        given = fields["allowed-tools"]
-        tools = split_plain_patterns(given) if isinstance(given, str) else None
-        if tools is None:
-            return None
-    additions = _read_plain_metadata(fields) if "metadata" in fields else NO_ADDITIONS
-    if additions is None:
-        return None
-    return Manifest(folder, description, licence, compatibility, tools, additions.behaviour, text)
 
 
 @dataclass(slots=True)

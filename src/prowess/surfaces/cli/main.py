@@ -44,7 +44,10 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            import difflib
+
+            near = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
+            ctx.fail(f"no command '{cmd_name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
         module = import_module(f"prowess.surfaces.cli.commands.{COMMANDS[cmd_name][0]}")
         return module.command
 
@@ -79,8 +82,7 @@ def main() -> NoReturn:
     except click.Abort:
         status = 130
     except click.ClickException as error:
-        error.show()
-        status = error.exit_code
+        status = _report_usage(error)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
@@ -100,6 +102,15 @@ def _report(error: ProwessError) -> int:
     if isinstance(error, SettingsError):
         return _STATUS_OF_SETTINGS
     return _STATUS_OF_WORLD if isinstance(error, WorldError) else _STATUS_OF_REFUSAL
+
+
+def _report_usage(error: click.ClickException) -> int:
+    if "--json" in sys.argv:
+        from prowess.surfaces.cli.output import print_json
+
+        print_json({"error": {"code": "usage", "message": error.format_message(), "hint": "`prowess --help`"}})
+    error.show()
+    return error.exit_code
 
 
 def _report_bug(error: Exception) -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["note", "print_error", "print_json", "print_problems", "print_rows", "print_text", "progress"]
 
 _T = TypeVar("_T")
+_WIDEST_COLUMN = 32
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 _MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "i"}
 
@@ -55,10 +56,15 @@ def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         return
     from rich.table import Table
 
+    cells = [*rows]
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
+    for column, heading in enumerate(headings):
+        is_last = column == len(headings) - 1  # It takes what the others leave.
+        widest = max((len(row[column]) for row in cells), default=0)
+        table.add_column(
+            heading, overflow="ellipsis", no_wrap=True, min_width=None if is_last else min(widest, _WIDEST_COLUMN)
+        )
+    for row in cells:
         table.add_row(*(_plain(cell) for cell in row))
     _console().print(table)
 

@@ -1,0 +1,53 @@
+"""A settings file, with the lines on which its keys stand."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from prowess.errors import SettingsError
+
+__all__ = ["SettingsFile"]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    path: str
+    text: str
+    values: dict[str, Any]
+
+    @staticmethod
+    def read(path: str, *, must_exist: bool) -> "SettingsFile":
+        import tomllib
+
+        try:
+            with open(path, "rb") as file:
+                text = file.read().decode()
+            return SettingsFile(path, text, tomllib.loads(text))
+        except FileNotFoundError:
+            if must_exist:
+                raise SettingsError(
+                    f"no settings file at {path}", hint="`prowess init` writes one", code="settings-missing"
+                ) from None
+            return SettingsFile("", "", {})
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{path}: cannot be read: {error}", code="settings-unreadable") from error
+        except tomllib.TOMLDecodeError as error:
+            raise SettingsError(f"{path}: not valid TOML: {error}", hint="correct the line", code="bad-toml") from error
+
+    def fail(self, key: str, message: str, hint: str = "") -> SettingsError:
+        """Return the error for a key, with the line where it stands."""
+        line = self._line(key)
+        return SettingsError(f"{self.path}{f':{line}' if line else ''}: {message}", hint=hint, code="bad-setting")
+
+    def _line(self, key: str) -> int | None:
+        table, _, last = key.rpartition(".")
+        inside = not table
+        for number, line in enumerate(self.text.splitlines(), 1):
+            header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line)
+            if header:
+                inside = header[1].replace('"', "") == table
+                if header[1].replace('"', "") == key:
+                    return number
+            elif inside and re.match(rf'\s*"?{re.escape(last)}"?\s*=', line):
+                return number
+        return None

@@ -1,0 +1,180 @@
+"""Put the file, the environment and the arguments together."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from prowess.catalog.switches import EVERY_AGENT, Switch
+from prowess.errors import SettingsError
+from prowess.policy import DEFAULT_PROFILE, PROFILES, Policy
+from prowess.settings.file import SettingsFile
+from prowess.settings.values import AgentSettings, Settings
+from prowess.settings.vocabulary import (
+    REMCOCHAT,
+    REMCOCHAT_DIRECTORIES,
+    SETTINGS,
+    WrongValue,
+    one_of,
+    read_texts,
+)
+from prowess.sources.places import Place
+
+__all__ = ["load_settings"]
+
+FILE_NAME = "prowess.toml"
+_USER = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
+
+
+def load_settings(
+    *,
+    config: str | None = None,
+    profile: str | None = None,
+    environ: Mapping[str, str] | None = None,
+    working_folder: str | None = None,
+) -> Settings:
+    """Return the settings from the file, the environment and the arguments, later ones counting more.
+
+    The file is `config`, or `PROWESS_CONFIG`, or `prowess.toml` in Prowess' home, where it may be missing.
+    """
+    environ = os.environ if environ is None else environ
+    home = environ.get("HOME") or os.path.expanduser("~")
+    prowess_home = os.path.abspath(environ.get("PROWESS_HOME") or os.path.join(home, ".prowess"))
+    place = Place(os.path.abspath(working_folder or os.getcwd()), home, prowess_home, "local")
+    named = config or environ.get("PROWESS_CONFIG")
+    file = SettingsFile.read(named or os.path.join(prowess_home, FILE_NAME), must_exist=named is not None)
+    return _assemble(file, place, profile or environ.get("PROWESS_PROFILE"))
+
+
+def _assemble(file: SettingsFile, place: Place, profile: str | None) -> Settings:
+    values = _flatten(file.values)
+    remcochat = file.values.get("app", {}).get("skills") if isinstance(file.values.get("app"), dict) else None
+    given: dict[str, object] = {}
+    if remcochat is not None:
+        given |= _read_remcochat(file, remcochat)
+    given |= _read_known(file, values, tolerant=remcochat is not None)
+    name = _choose_profile(file, profile, given, "remcochat" if remcochat is not None else DEFAULT_PROFILE)
+    user = cast("str", given.pop("place.user", place.user))
+    if not _USER.fullmatch(user) or user in (".", ".."):
+        raise file.fail("user", f"'{user}' cannot be a user's name", "use letters, digits, '.', '_' and '-'")
+    settings = Settings(_apply_policy(PROFILES[name], given), replace(place, user=user), profile=name, file=file.path)
+    return replace(
+        settings,
+        directories=cast("tuple[str, ...] | None", given.get("directories")),
+        extra_directories=cast("tuple[str, ...]", given.get("extra_directories", ())),
+        switches=_read_switches(file),
+        agents=_read_agents(file),
+    )
+
+
+def _choose_profile(file: SettingsFile, asked: str | None, given: dict[str, object], default: str) -> str:
+    in_file = cast("str | None", given.pop("profile", None))
+    name = asked or in_file or default
+    if name in PROFILES:
+        return name
+    hint = "profiles: " + ", ".join(PROFILES)
+    if asked:
+        raise SettingsError(f"no profile '{name}'", hint=hint, code="bad-setting")
+    raise file.fail("profile", f"no profile '{name}'", hint)
+
+
+def _flatten(values: dict[str, Any]) -> dict[str, object]:
+    """Return the values of the top level and of plain tables by dotted key."""
+    flat: dict[str, object] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat |= {f"{key}.{inner}": item for inner, item in cast("dict[str, object]", value).items()}
+        else:
+            flat[key] = value
+    return flat
+
+
+def _read_known(file: SettingsFile, values: dict[str, object], *, tolerant: bool) -> dict[str, object]:
+    known = {setting.path: setting for setting in SETTINGS}
+    found: dict[str, object] = {}
+    for key, value in values.items():
+        setting = known.get(key)
+        if setting is not None:
+            found[setting.target] = _convert(file, key, setting.read, value)
+        elif key.partition(".")[0] not in ("skills", "agents") and not tolerant:
+            raise file.fail(key, f"unknown setting '{key}'", _suggest(key, known))
+    return found
+
+
+def _suggest(key: str, known: Mapping[str, object]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(key, [*known, "skills", "agents"], n=1)
+    return f"did you mean '{near[0]}'?" if near else "`prowess init --print` shows all settings"
+
+
+def _convert(file: SettingsFile, key: str, read: Callable[[object], object], value: object) -> object:
+    try:
+        return read(value)
+    except WrongValue as wrong:
+        raise file.fail(key, f"'{key}' is {value!r}", f"it should be {wrong}") from None
+
+
+def _read_remcochat(file: SettingsFile, table: object) -> dict[str, object]:
+    if not isinstance(table, dict):
+        raise file.fail("app.skills", "'app.skills' is not a table", "write it as [app.skills]")
+    found: dict[str, object] = {"directories": REMCOCHAT_DIRECTORIES}
+    for key, value in cast("dict[str, object]", table).items():
+        if key not in REMCOCHAT:
+            raise file.fail(f"app.skills.{key}", f"unknown setting 'app.skills.{key}'", _suggest(key, REMCOCHAT))
+        target, read = REMCOCHAT[key]
+        found[target] = _convert(file, f"app.skills.{key}", read, value)
+    return found
+
+
+def _apply_policy(policy: Policy, given: Mapping[str, object]) -> Policy:
+    def part(prefix: str) -> dict[str, Any]:
+        return {
+            target.removeprefix(prefix): value
+            for target, value in given.items()
+            if target.startswith(prefix) and "." not in target.removeprefix(prefix)
+        }
+
+    return replace(
+        policy,
+        reading=replace(policy.reading, **part("policy.reading.")),
+        limits=replace(policy.limits, **part("policy.limits.")),
+        **part("policy."),
+    )
+
+
+def _read_switches(file: SettingsFile) -> dict[tuple[str, str], Switch]:
+    found: dict[tuple[str, str], Switch] = {}
+    tables = [(EVERY_AGENT, "skills", file.values.get("skills", {}))]
+    agents = file.values.get("agents", {})
+    if isinstance(agents, dict):
+        for agent, table in cast("dict[str, object]", agents).items():
+            if isinstance(table, dict):
+                tables.append((agent, f"agents.{agent}.switches", cast("Any", table).get("switches", {})))
+    for agent, place, table in tables:
+        if not isinstance(table, dict):
+            raise file.fail(place, f"'{place}' is not a table", 'write lines such as: pdf-fill = "off"')
+        for name, value in cast("dict[str, object]", table).items():
+            position = _convert(file, f"{place}.{name}", one_of(Switch), value)
+            found[agent, name] = cast("Switch", position)
+    return found
+
+
+def _read_agents(file: SettingsFile) -> dict[str, AgentSettings]:
+    tables = file.values.get("agents", {})
+    if not isinstance(tables, dict):
+        raise file.fail("agents", "'agents' is not a table", "write a table for each agent: [agents.NAME]")
+    found: dict[str, AgentSettings] = {}
+    for agent, table in cast("dict[str, object]", tables).items():
+        if not isinstance(table, dict):
+            raise file.fail(f"agents.{agent}", f"'agents.{agent}' is not a table", f"write [agents.{agent}]")
+        for key in cast("dict[str, object]", table):
+            if key not in ("skills", "switches"):
+                raise file.fail(
+                    f"agents.{agent}.{key}", f"unknown setting 'agents.{agent}.{key}'", "skills or switches"
+                )
+        allowed = cast("dict[str, object]", table).get("skills")
+        skills = None if allowed is None else _convert(file, f"agents.{agent}.skills", read_texts, allowed)
+        found[agent] = AgentSettings(cast("tuple[str, ...] | None", skills))
+    return found

@@ -1,0 +1,46 @@
+"""Everything that steers a runtime, as values."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from prowess.catalog.switches import Switch
+from prowess.policy import DEFAULT_PROFILE, Policy
+from prowess.sources.places import Place
+
+__all__ = ["AgentSettings", "Settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """What the settings say of one agent."""
+
+    skills: tuple[str, ...] | None = None
+    """Names or ids that it may see. None and `*`: all. Empty: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that steers a runtime."""
+
+    policy: Policy
+    place: Place
+    profile: str = DEFAULT_PROFILE
+    file: str = ""
+    """The file that was read; empty if there is none."""
+    directories: tuple[str, ...] | None = None
+    """Folders that take the place of the profile's sources."""
+    extra_directories: tuple[str, ...] = ()
+    """Folders that are searched before the profile's sources."""
+    switches: Mapping[tuple[str, str], Switch] = field(default_factory=dict[tuple[str, str], Switch])
+    agents: Mapping[str, AgentSettings] = field(default_factory=dict[str, AgentSettings])
+
+    @property
+    def cache_folder(self) -> str:
+        """Where caches lie: always safe to delete."""
+        return os.path.join(self.place.prowess_home, "cache")
+
+    @property
+    def state_file(self) -> str:
+        """Where decisions of people are kept."""
+        return os.path.join(self.place.prowess_home, "state.db")

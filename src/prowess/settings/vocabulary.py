@@ -1,0 +1,158 @@
+"""Every key that `prowess.toml` knows, as a table: the template and the reference in the docs are made from it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar, cast
+
+from prowess.policy import (
+    PROFILES,
+    CatalogText,
+    Links,
+    MissingDescription,
+    NameRule,
+    Parse,
+    ProjectTrust,
+    Refresh,
+    SameName,
+    Scan,
+    UnknownKeys,
+)
+
+__all__ = ["REMCOCHAT", "REMCOCHAT_DIRECTORIES", "SETTINGS", "Setting", "WrongValue", "one_of", "read_texts"]
+
+REMCOCHAT_DIRECTORIES = ("./.skills", "./.agents/skills", "~/.agents/skills", "~/.remcochat/skills")
+"""What RemcoChat searches if its table names no folders."""
+
+_E = TypeVar("_E", bound=StrEnum)
+
+
+class WrongValue(Exception):
+    """A value that a reader cannot take; says what it would."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key of the file."""
+
+    path: str
+    target: str
+    """Where the value goes: a field of Settings, or `policy.…`, `policy.reading.…`, `policy.limits.…`."""
+    read: Callable[[object], object]
+    about: str
+    sample: str
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise WrongValue("true or false")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise WrongValue("a text")
+    return value
+
+
+def _positive(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise WrongValue("a whole number from 1 up")
+    return value
+
+
+def read_texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in cast("list[object]", value)):
+        raise WrongValue("a list of texts")
+    return tuple(cast("list[str]", value))
+
+
+def one_of(choices: type[_E]) -> Callable[[object], _E]:
+    def read(value: object) -> _E:
+        try:
+            return choices(value)
+        except ValueError:
+            raise WrongValue("one of " + ", ".join(f'"{choice}"' for choice in choices)) from None
+
+    return read
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("profile", "profile", _text, "the set of policies to start from: " + ", ".join(PROFILES), '"standard"'),
+    Setting("enabled", "policy.enabled", _flag, "whether there are any skills at all", "true"),
+    Setting("user", "place.user", _text, "whose personal skills and copies are used", '"local"'),
+    Setting(
+        "sources.directories",
+        "directories",
+        read_texts,
+        "folders of skills, highest precedence first, instead of the profile's; absolute, ~ or relative to the project",
+        '["./skills", "~/.agents/skills"]',
+    ),
+    Setting(
+        "sources.extra", "extra_directories", read_texts, "folders searched before the profile's", '["~/work/skills"]'
+    ),
+    Setting(
+        "reading.parse",
+        "policy.reading.parse",
+        one_of(Parse),
+        "what is tried with frontmatter that is not valid YAML",
+        '"repair"',
+    ),
+    Setting(
+        "reading.unknown_keys",
+        "policy.reading.unknown_keys",
+        one_of(UnknownKeys),
+        "what becomes of keys outside the standard",
+        '"dialects"',
+    ),
+    Setting(
+        "reading.name_rule",
+        "policy.reading.name_rule",
+        one_of(NameRule),
+        "what becomes of names that break the rule",
+        '"warn"',
+    ),
+    Setting(
+        "reading.missing_description",
+        "policy.reading.missing_description",
+        one_of(MissingDescription),
+        "what becomes of skills without a description",
+        '"refuse"',
+    ),
+    Setting("catalog.scan", "policy.scan", one_of(Scan), "how deep a root is searched", '"recursive"'),
+    Setting(
+        "catalog.links", "policy.links", one_of(Links), "which links to skill folders are followed", '"known-roots"'
+    ),
+    Setting(
+        "catalog.same_name", "policy.same_name", one_of(SameName), "who wins a name that is used twice", '"first-wins"'
+    ),
+    Setting(
+        "catalog.project_trust",
+        "policy.project_trust",
+        one_of(ProjectTrust),
+        "whether a project's skills reach a model before `prowess trust`",
+        '"ask"',
+    ),
+    Setting(
+        "catalog.text", "policy.catalog_text", one_of(CatalogText), "how the catalog is written for a model", '"xml"'
+    ),
+    Setting("catalog.refresh", "policy.refresh", one_of(Refresh), "when changes on disk are noticed", '"watched"'),
+    Setting("limits.max_depth", "policy.limits.max_depth", _positive, "levels of folders below a root", "6"),
+    Setting("limits.max_folders", "policy.limits.max_folders", _positive, "folders listed in a root", "100000"),
+    Setting("limits.max_skills", "policy.limits.max_skills", _positive, "skills in the catalog", "1000000"),
+    Setting(
+        "limits.max_skill_md_bytes",
+        "policy.limits.max_skill_md_bytes",
+        _positive,
+        "size over which a SKILL.md is reported as too large",
+        "200000",
+    ),
+)
+
+REMCOCHAT: dict[str, tuple[str, Callable[[object], object]]] = {
+    "enabled": ("policy.enabled", _flag),
+    "directories": ("directories", read_texts),
+    "max_skills": ("policy.limits.max_skills", _positive),
+    "max_skill_md_bytes": ("policy.limits.max_skill_md_bytes", _positive),
+    "max_resource_bytes": ("policy.limits.max_resource_bytes", _positive),
+}
