@@ -101,7 +101,7 @@ class Discovery:
         if isinstance(head, Problem):
             return Entry(folder, real, stamp, None, (head,), sidecar_stamp, via_link)
         sidecar = read_sidecar(folder) if sidecar_stamp != NO_STAMP else None
-        name = show_path(folder.rpartition("/")[2])
+        name = show_path(relative.rpartition("/")[2] or os.path.basename(folder))
         manifest, problems = parse_skill(head, folder=name, reading=self.policy.reading, sidecar=sidecar)
         if manifest is None:
             return Entry(folder, real, stamp, None, problems, sidecar_stamp, via_link)

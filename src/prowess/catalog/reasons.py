@@ -1,5 +1,6 @@
 """The answer to "why": why a skill is visible to a model, or why not."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -29,7 +30,7 @@ def explain(name: str, catalog: Catalog, view: View) -> Explanation:
     """Explain what became of the skill with this name or id, and of those that share its name or folder."""
     shown = view.find(name)
     rivals = [skill for skill in catalog.skills if name in (skill.name, skill.id) and skill is not shown]
-    rejected = [one for one in catalog.rejected if _last_part(one.path) == name or one.path == name]
+    rejected = [one for one in catalog.rejected if name in (os.path.basename(one.path), one.path)]
     reasons = [
         *([_visible(shown, view)] if shown else []),
         *(reason for skill in rivals for reason in _named(skill, view)),
@@ -55,7 +56,3 @@ def _invalid(one: RejectedSkill) -> Iterator[Reason]:
         if problem.severity is Severity.ERROR:
             place = f":{problem.line}" if problem.line else ""
             yield Reason("invalid", f"{one.path}/SKILL.md{place}: {problem.message}", problem.remedy)
-
-
-def _last_part(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2]

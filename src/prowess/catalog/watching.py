@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from prowess.catalog.inotify import Event, Inotify, InotifyUnavailable, Mask
 from prowess.sources.folders import SKILL_MD
+from prowess.sources.source import is_below
 
 __all__ = ["RootWatch", "Watcher"]
 
@@ -182,7 +183,7 @@ class Watcher:
         real = os.path.realpath(root)
         kind = ""
         for place, name in self._filesystems:
-            if real == place or real.startswith(place.rstrip("/") + "/"):
+            if is_below(real, place):
                 kind = name
         return kind in _WITHOUT_EVENTS or kind.startswith("fuse")
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from prowess.policy import Limits, Links, Scan, SourceKind
 from prowess.skill.problems import Problem, Severity, make_problem
-from prowess.sources.source import Source, show_path
+from prowess.sources.source import Source, is_below, show_path
 
 __all__ = ["SKILL_MD", "Candidate", "Findings", "scan_folder"]
 
@@ -188,7 +188,7 @@ class _Search:
             return True
         project = self.source.project or self.source.root
         inside = (os.path.realpath(project), *self.known_roots)
-        return any(real == root or real.startswith(root.rstrip("/") + "/") for root in inside)
+        return any(is_below(real, root) for root in inside)
 
     def _report(self, code: str, message: str, path: str, *, severity: Severity | None = None) -> None:
         self.findings.problems.append(make_problem(code, message, path=show_path(path), severity=severity))

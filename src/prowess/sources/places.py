@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from prowess.policy import Anchor, Policy, ProjectTrust, SourceKind, SourceRule
 from prowess.sources.plugins import Plugins, find_installed_plugins
-from prowess.sources.source import Source
+from prowess.sources.source import Source, is_below
 
 __all__ = ["Place", "expand_path", "find_project_root", "resolve_directories", "resolve_sources"]
 
@@ -142,10 +142,6 @@ def _kind_of(root: str, place: Place) -> SourceKind:
         return SourceKind.CORE
     if root == os.path.join(place.home, ".agents", "skills"):
         return SourceKind.AGENTS
-    if _is_below(root, place.project_root):
+    if is_below(root, place.project_root):
         return SourceKind.PROJECT
-    return SourceKind.USER if _is_below(root, place.home) else SourceKind.CONFIG
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+    return SourceKind.USER if is_below(root, place.home) else SourceKind.CONFIG

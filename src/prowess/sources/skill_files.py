@@ -7,11 +7,11 @@ systems.
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from prowess.skill.digest import FileKind, SkillFile, digest_files
 from prowess.skill.problems import Problem, make_problem
+from prowess.sources.open_folders import OpenFolder, open_folder
 
 __all__ = ["MAX_FILES", "MAX_TOTAL_BYTES", "FileSet", "list_skill_files", "read_skill_files", "stamp_of"]
 
@@ -20,8 +20,6 @@ MAX_FILES = 10_000
 MAX_TOTAL_BYTES = 1 << 30
 MAX_DEPTH = 32
 _CHUNK = 1 << 18
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-_FOLDER_FLAGS = _FLAGS | getattr(os, "O_DIRECTORY", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +50,14 @@ def list_skill_files(folder: str) -> FileSet:
 
 def _walk(folder: str, walk: "_Walk") -> FileSet:
     try:
-        handle = os.open(folder, _FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0))
+        top = open_folder(folder)
     except OSError as error:
         return FileSet((), (_unreadable("", error),), "", ())
     try:
-        walk.stamps.append(("", stamp_of(os.fstat(handle))))
-        walk.folder(handle, b"", 0)
+        walk.stamps.append(("", stamp_of(top.own_status())))
+        walk.folder(top, b"", 0)
     finally:
-        os.close(handle)
+        top.close()
     files = tuple(sorted(walk.files, key=lambda file: file.path))
     digest = digest_files(files) if walk.hashes and not walk.problems else ""
     return FileSet(files, tuple(walk.problems), digest, tuple(walk.stamps))
@@ -78,60 +76,60 @@ class _Walk:
     seen: int = 0
     total: int = 0
 
-    def folder(self, handle: int, path: bytes, depth: int) -> None:
+    def folder(self, folder: OpenFolder, path: bytes, depth: int) -> None:
+        """Walk a folder and all below it; a bound that is reached ends the whole walk."""
         try:
-            self._folder(handle, path, depth)
+            self._folder(folder, path, depth)
         except _Stop:
             if depth:
                 raise
 
-    def _folder(self, handle: int, path: bytes, depth: int) -> None:
-        for name in self._names(handle, path):
+    def _folder(self, folder: OpenFolder, path: bytes, depth: int) -> None:
+        for name in self._names(folder, path):
             inner = path + b"/" + name if path else name
             try:
-                status = os.stat(name, dir_fd=handle, follow_symlinks=False)
+                status = folder.status(name)
             except OSError as error:
                 self.problems.append(_unreadable(_show(inner), error))
                 continue
             self._count(inner)
             self.stamps.append((os.fsdecode(inner), stamp_of(status)))
             if stat.S_ISDIR(status.st_mode):
-                self._descend(handle, name, inner, depth)
+                self._descend(folder, name, inner, depth)
             elif stat.S_ISREG(status.st_mode) and self.hashes:
-                self._hash(handle, name, inner)
+                self._hash(folder, name, inner)
             elif stat.S_ISREG(status.st_mode):
                 self._note(inner, status, sha256="")
             elif stat.S_ISLNK(status.st_mode):
-                self._link(handle, name, inner)
+                self._link(folder, name, inner)
             else:
                 message = f"{_show(inner)} is neither a file nor a folder"
                 self.problems.append(make_problem("not-a-file", message, path=_show(inner)))
 
-    def _names(self, handle: int, path: bytes) -> Iterator[bytes]:
+    def _names(self, folder: OpenFolder, path: bytes) -> list[bytes]:
         try:
-            with os.scandir(handle) as entries:
-                names = sorted(os.fsencode(entry.name) for entry in entries)
+            names = folder.names()
         except OSError as error:
             self.problems.append(_unreadable(_show(path), error))
-            return
-        yield from (name for name in names if name != b".git" and not name.startswith(b".nfs"))
+            return []
+        return [name for name in names if name != b".git" and not name.startswith(b".nfs")]
 
-    def _descend(self, handle: int, name: bytes, inner: bytes, depth: int) -> None:
+    def _descend(self, folder: OpenFolder, name: bytes, inner: bytes, depth: int) -> None:
         if depth + 1 > MAX_DEPTH:
             self._too_many(inner, f"folders are nested deeper than {MAX_DEPTH} levels")
         try:
-            below = os.open(name, _FOLDER_FLAGS, dir_fd=handle)
+            below = folder.enter(name)
         except OSError as error:
             self.problems.append(_unreadable(_show(inner), error))
             return
         try:
             self.folder(below, inner, depth + 1)
         finally:
-            os.close(below)
+            below.close()
 
-    def _hash(self, handle: int, name: bytes, inner: bytes) -> None:
+    def _hash(self, folder: OpenFolder, name: bytes, inner: bytes) -> None:
         try:
-            file = os.open(name, _FLAGS, dir_fd=handle)
+            file = folder.open_file(name)
         except OSError as error:
             self.problems.append(_unreadable(_show(inner), error))
             return
@@ -160,10 +158,10 @@ class _Walk:
         kind = FileKind.EXECUTABLE if status.st_mode & stat.S_IXUSR else FileKind.FILE
         self.files.append(SkillFile(inner, kind, status.st_size, sha256))
 
-    def _link(self, handle: int, name: bytes, inner: bytes) -> None:
+    def _link(self, folder: OpenFolder, name: bytes, inner: bytes) -> None:
         """Keep a link that stays inside; the text of it is what counts, since its target is hashed by itself."""
         try:
-            target = os.readlink(name, dir_fd=handle)
+            target = folder.read_link(name)
         except OSError as error:
             self.problems.append(_unreadable(_show(inner), error))
             return

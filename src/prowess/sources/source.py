@@ -1,10 +1,11 @@
 """The Source: a place skills come from."""
 
+import os
 from dataclasses import dataclass
 
 from prowess.policy import Links, Scan, SourceKind
 
-__all__ = ["Source", "is_text", "show_path"]
+__all__ = ["Source", "is_below", "is_text", "show_path"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Source:
 
     def skill_id(self, relative: str) -> str:
         """Return the id of the skill at `relative` below the root, the root's own name standing for the root itself."""
-        path = show_path(relative or self.root.rstrip("/").rpartition("/")[2])
+        path = show_path(relative or os.path.basename(os.path.normpath(self.root)))
         return f"{self.kind}:{self.plugin}/{path}" if self.plugin else f"{self.kind}:{path}"
 
 
@@ -44,3 +45,8 @@ def is_text(path: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether an absolute path is a folder or something in it, by the letters of both."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

@@ -1,5 +1,7 @@
 """`prowess show`."""
 
+import os
+
 import click
 
 from prowess.runtime import Runtime
@@ -56,7 +58,7 @@ def _losses(runtime: Runtime, skill: Skill, target: str) -> tuple[Loss, ...]:
     return find_losses(
         skill.manifest,
         target=target,
-        folder=skill.folder.rpartition("/")[2],
+        folder=os.path.basename(skill.folder),
         original=original,
         sidecar=sidecar.values if isinstance(sidecar, YamlDocument) else None,
         body=body,

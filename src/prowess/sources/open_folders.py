@@ -1,0 +1,106 @@
+"""Open folders: names are looked up in the folder that was opened, wherever its path leads by now.
+
+Where the system has no directory handles (Windows), the path is used; links cannot be swapped in there without special
+rights.
+"""
+
+import os
+from typing import Protocol
+
+__all__ = ["HandleFolder", "OpenFolder", "PathFolder", "open_folder"]
+
+_FILE = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class OpenFolder(Protocol):
+    """A folder that was opened; nothing in it is followed if it is a link."""
+
+    def names(self) -> list[bytes]:
+        """Return the names in it, sorted."""
+        ...
+
+    def own_status(self) -> os.stat_result:
+        """Return the status of the folder itself."""
+        ...
+
+    def status(self, name: bytes) -> os.stat_result:
+        """Return the status of what has this name."""
+        ...
+
+    def open_file(self, name: bytes) -> int:
+        """Open a file for reading, without waiting, and return its descriptor."""
+        ...
+
+    def read_link(self, name: bytes) -> bytes:
+        """Return the text of a link."""
+        ...
+
+    def enter(self, name: bytes) -> "OpenFolder":
+        """Open a folder in it."""
+        ...
+
+    def close(self) -> None:
+        """Give it back."""
+        ...
+
+
+def open_folder(path: str) -> OpenFolder:
+    """Open a folder in the best way that this system has."""
+    return HandleFolder(os.open(path, _FOLDER)) if os.open in os.supports_dir_fd else PathFolder(os.fsencode(path))
+
+
+class HandleFolder:
+    """A folder held by its handle."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def names(self) -> list[bytes]:
+        return sorted(map(os.fsencode, os.listdir(self._handle)))
+
+    def own_status(self) -> os.stat_result:
+        return os.fstat(self._handle)
+
+    def status(self, name: bytes) -> os.stat_result:
+        return os.stat(name, dir_fd=self._handle, follow_symlinks=False)
+
+    def open_file(self, name: bytes) -> int:
+        return os.open(name, _FILE, dir_fd=self._handle)
+
+    def read_link(self, name: bytes) -> bytes:
+        return os.readlink(name, dir_fd=self._handle)
+
+    def enter(self, name: bytes) -> OpenFolder:
+        return HandleFolder(os.open(name, _FOLDER | getattr(os, "O_NOFOLLOW", 0), dir_fd=self._handle))
+
+    def close(self) -> None:
+        os.close(self._handle)
+
+
+class PathFolder:
+    """A folder known by its path."""
+
+    def __init__(self, path: bytes) -> None:
+        self._path = path
+
+    def names(self) -> list[bytes]:
+        return sorted(os.listdir(self._path))
+
+    def own_status(self) -> os.stat_result:
+        return os.stat(self._path)
+
+    def status(self, name: bytes) -> os.stat_result:
+        return os.lstat(os.path.join(self._path, name))
+
+    def open_file(self, name: bytes) -> int:
+        return os.open(os.path.join(self._path, name), _FILE)
+
+    def read_link(self, name: bytes) -> bytes:
+        return os.readlink(os.path.join(self._path, name)).replace(os.fsencode(os.sep), b"/")
+
+    def enter(self, name: bytes) -> OpenFolder:
+        return PathFolder(os.path.join(self._path, name))
+
+    def close(self) -> None:
+        """Nothing is held."""
