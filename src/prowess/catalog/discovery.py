@@ -49,7 +49,7 @@ class Discovery:
 
     def _is_current(self, known: RootScan) -> bool:
         """Whether a look at what is known of the root is enough to be sure that nothing has changed."""
-        if not known.settled or not known.listed:
+        if not known.settled or known.loose or not known.listed:
             return False
         sidecars = self._reads_sidecars()
         lstat, access, exists = os.lstat, os.access, os.F_OK  # Asked thousands of times.
@@ -163,7 +163,7 @@ def _settle(found: tuple[Entry, ...], findings: Findings) -> RootScan:
             settled = False
             break
     settled = settled and all(is_text(entry.folder) for entry in found)
-    return RootScan(found, tuple(findings.problems), tuple(listed), settled)
+    return RootScan(found, tuple(findings.problems), tuple(listed), settled, findings.loose)
 
 
 @contextmanager

@@ -49,6 +49,8 @@ class RootScan(NamedTuple):
     """The folders that were searched. While none of them changes, no skill can appear in them or vanish."""
     settled: bool = True
     """Every stamp is old enough that a later change must show in it."""
+    loose: bool = False
+    """There are links that lead to no skill by now, but may do so later without any sign in these folders."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from prowess.catalog.catalog import Catalog
 from prowess.catalog.discovery import Discovery
 from prowess.catalog.index import Index, RootScan
-from prowess.catalog.watching import Watcher
+from prowess.catalog.watching import Coverage, Watcher
 from prowess.policy import Policy, Refresh
+from prowess.skill.dialects import SIDECAR_PATH
 from prowess.sources.source import Source
 
 __all__ = ["CatalogKeeper"]
@@ -80,7 +81,7 @@ class CatalogKeeper:
     def _restless(self, sources: Sequence[Source]) -> set[Source]:
         if self._watcher is None:
             return set(sources)
-        roots = set(self._watcher.restless(source.root for source in sources))
+        roots = set(self._watcher.find_restless(source.root for source in sources))
         return {source for source in sources if source not in self._scans or source.root in roots}
 
     def _scan(self, source: Source, known_roots: Sequence[str]) -> RootScan:
@@ -89,22 +90,9 @@ class CatalogKeeper:
             if watcher is not None:
                 watcher.begin(source.root)
             scan = self._discovery.scan(source, known_roots=known_roots)
-            if watcher is None or not self._cover(watcher, source.root, scan):
+            if watcher is None or not watcher.cover(source.root, _coverage(scan)):
                 return scan
         return self._discovery.scan(source, known_roots=known_roots)
-
-    def _cover(self, watcher: Watcher, root: str, scan: RootScan) -> bool:
-        skills: list[str] = []
-        linked: dict[str, str] = {}
-        for entry in scan.found:
-            skills.append(entry.folder)
-            if os.path.isdir(f"{entry.folder}/agents"):
-                skills.append(f"{entry.folder}/agents")
-            if entry.via_link and os.path.islink(entry.folder):
-                linked[entry.folder] = entry.real
-            elif entry.via_link:
-                watcher.distrust(root)  # The SKILL.md links to a file of another name, or somewhere else.
-        return watcher.cover(root, listed=[folder for folder, _ in scan.listed], skills=skills, linked=linked)
 
     def _settle(self, sources: Sequence[Source]) -> Catalog:
         generation = self._catalog.generation if self._catalog else 0
@@ -112,3 +100,20 @@ class CatalogKeeper:
         if self._catalog is None or fresh != self._catalog:
             self._catalog = replace(fresh, generation=generation + 1)
         return self._catalog
+
+
+def _coverage(scan: RootScan) -> Coverage:
+    """Return what must be watched for the scan to stay true."""
+    skills: list[str] = []
+    links: list[str] = []
+    certain = not scan.loose
+    for entry in scan.found:
+        skills.append(entry.folder)
+        agents = f"{entry.folder}/{os.path.dirname(SIDECAR_PATH)}"
+        if os.path.isdir(agents):
+            skills.append(agents)
+        if entry.via_link and os.path.islink(entry.folder):
+            links.append(entry.folder)
+        elif entry.via_link:
+            certain = False  # The SKILL.md links to a file of another name, or somewhere else.
+    return Coverage(tuple(folder for folder, _ in scan.listed), tuple(skills), tuple(links), certain)

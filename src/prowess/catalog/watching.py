@@ -1,12 +1,12 @@
 """Know which roots may have changed since the last question, without a system call for each skill.
 
 A root is *calm* while nothing was heard of it and it is still the folder it was. Whatever could hide a change makes a
-root unwatched instead, so that it is searched each time: no inotify, no room for watches, a file system that sends no
-events.
+root unreliable instead, so that it is searched each time: no inotify, no room for watches, a file system that sends no
+events, links that may lead to something else.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from prowess.catalog.inotify import Event, Inotify, InotifyUnavailable, Mask
 from prowess.sources.folders import SKILL_MD
 from prowess.sources.source import is_below
 
-__all__ = ["RootWatch", "Watcher"]
+__all__ = ["Coverage", "Watcher"]
 
 _MASK = (
     Mask.MODIFY
@@ -35,35 +35,58 @@ _WITHOUT_EVENTS = frozenset(
     {"9p", "afs", "ceph", "cifs", "davfs", "gcsfuse", "lustre", "nfs", "nfs4", "smb3", "vboxsf", "virtiofs", "vmhgfs"}
 )
 
+_Identity = tuple[int, int]
+"""Device and inode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What must be watched of a root after a search."""
+
+    listed: tuple[str, ...] = ()
+    """Folders in which skills are looked for."""
+    skills: tuple[str, ...] = ()
+    """Folders of skills, and what they hold that counts."""
+    links: tuple[str, ...] = ()
+    """Skill folders that are links."""
+    certain: bool = True
+    """Whether all that matters lies in these folders."""
+
 
 @dataclass(slots=True)
-class RootWatch:
-    """What is watched for one root."""
-
+class _RootWatch:
     root: str
-    identity: tuple[int, int] | None = None
-    """Device and inode of the root when it was watched; None if it was not there."""
+    identity: _Identity | None = None
+    """Of the root when it was last called calm; None if it was not there."""
     calm: bool = False
     reliable: bool = True
     """Whether silence means that nothing happened."""
-    watches: dict[str, int] = field(default_factory=dict[str, int])
-    linked: dict[str, str] = field(default_factory=dict[str, str])
+    shifted: bool = False
+    """Folders were moved, made or removed: a path may stand for another folder than the one that is watched."""
+    watches: dict[str, "_Watch"] = field(default_factory=dict[str, "_Watch"])
+    links: dict[str, tuple[str, _Identity | None]] = field(default_factory=dict[str, tuple[str, _Identity | None]])
     """Skill folders that are links, with the real folders that they led to."""
+
+    def disturb(self) -> None:
+        self.calm, self.shifted = False, True
+
+
+class _Watch(NamedTuple):
+    number: int
+    is_listed: bool
 
 
 class _Owner(NamedTuple):
     root: str
     folder: str
-    is_listed: bool
-    """Whether skills are looked for in it, as opposed to a skill's own folder."""
 
 
 class Watcher:
     """Watches the folders of several roots with one queue."""
 
     def __init__(self) -> None:
-        self._roots: dict[str, RootWatch] = {}
-        self._owners: dict[int, _Owner] = {}
+        self._roots: dict[str, _RootWatch] = {}
+        self._owners: dict[int, set[_Owner]] = {}  # Two roots may share a folder.
         self._filesystems: list[tuple[str, str]] | None = None
         try:
             self._queue: Inotify | None = Inotify()
@@ -79,7 +102,7 @@ class Watcher:
         """Whether a change of this root would be heard of."""
         return self._queue is not None and self._root(root).reliable
 
-    def restless(self, roots: Iterable[str]) -> list[str]:
+    def find_restless(self, roots: Iterable[str]) -> list[str]:
         """Return the roots that may have changed since they were last called calm."""
         self._listen()
         return [root for root in roots if not self._is_calm(root)]
@@ -88,35 +111,36 @@ class Watcher:
         """Call a root calm before it is searched, so that a change during the search is heard of."""
         self._listen()
         watch = self._root(root)
-        watch.identity = _identity(root)
-        watch.calm = True
+        identity = _identify(root)
+        if identity != watch.identity:
+            watch.shifted = True
+        watch.identity, watch.calm = identity, True
 
-    def cover(self, root: str, *, listed: Iterable[str], skills: Iterable[str], linked: dict[str, str]) -> bool:
+    def cover(self, root: str, coverage: Coverage) -> bool:
         """Watch these folders of a root and no others; say whether some were not watched before.
 
         A folder that is new here may have changed after it was searched: then the root must be searched once more.
         """
         watch = self._root(root)
+        watch.reliable = coverage.certain and not self._sends_no_events(root)
+        wanted: dict[str, bool] = {}
+        if watch.reliable:
+            wanted = dict.fromkeys(coverage.skills, False) | dict.fromkeys(coverage.listed, True)
+        watch.links = {link: _resolve(link) for link in coverage.links}
+        for folder in [folder for folder in watch.watches if folder not in wanted]:
+            self._drop(watch, folder)
         if self._queue is None or not watch.reliable:
             return False
-        if self._sends_no_events(root):
-            watch.reliable = False
-            return False
-        watch.linked = linked
-        wanted = dict.fromkeys(listed, True) | dict.fromkeys(skills, False)
-        for folder in [folder for folder in watch.watches if folder not in wanted]:
-            self._drop(watch.watches.pop(folder))
-        return self._add(self._queue, watch, wanted)
-
-    def distrust(self, root: str) -> None:
-        """Search this root each time: something in it can change unheard."""
-        self._root(root).reliable = False
+        added = self._add(self._queue, watch, wanted)
+        watch.shifted = False
+        return added
 
     def forget(self, roots: Iterable[str]) -> None:
         """Stop watching all roots but these."""
         for root in set(self._roots) - set(roots):
-            for number in self._roots.pop(root).watches.values():
-                self._drop(number)
+            watch = self._roots.pop(root)
+            for folder in list(watch.watches):
+                self._drop(watch, folder)
 
     def close(self) -> None:
         """Give the queue back."""
@@ -124,19 +148,22 @@ class Watcher:
             self._queue.close()
             self._queue = None
 
-    def _root(self, root: str) -> RootWatch:
-        return self._roots.setdefault(root, RootWatch(root))
+    def _root(self, root: str) -> _RootWatch:
+        return self._roots.setdefault(root, _RootWatch(root))
 
     def _is_calm(self, root: str) -> bool:
         watch = self._root(root)
-        if self._queue is None or not watch.reliable or not watch.calm or watch.identity != _identity(root):
+        if self._queue is None or not watch.reliable or not watch.calm:
             return False
-        return all(os.path.realpath(link) == real for link, real in watch.linked.items())
+        if watch.identity != _identify(root) or any(_resolve(link) != known for link, known in watch.links.items()):
+            watch.disturb()
+        return watch.calm
 
-    def _add(self, queue: Inotify, watch: RootWatch, wanted: dict[str, bool]) -> bool:
+    def _add(self, queue: Inotify, watch: _RootWatch, wanted: Mapping[str, bool]) -> bool:
         added = False
         for folder, is_listed in wanted.items():
-            if folder in watch.watches:
+            known = watch.watches.get(folder)
+            if known is not None and known.is_listed is is_listed and not watch.shifted:
                 continue
             try:
                 number = queue.watch(folder, _MASK)
@@ -146,14 +173,24 @@ class Watcher:
             except OSError:  # It vanished: the folder above has told, or will.
                 watch.calm = False
                 continue
-            watch.watches[folder] = number
-            self._owners[number] = _Owner(watch.root, folder, is_listed)
-            added = True
+            if known is None or known != (number, is_listed):
+                if known is not None and known.number != number:
+                    self._drop(watch, folder)
+                watch.watches[folder] = _Watch(number, is_listed)
+                self._owners.setdefault(number, set()).add(_Owner(watch.root, folder))
+                added = True
         return added
 
-    def _drop(self, number: int) -> None:
-        if self._queue is not None and self._owners.pop(number, None) is not None:
-            self._queue.unwatch(number)
+    def _drop(self, watch: _RootWatch, folder: str) -> None:
+        known = watch.watches.pop(folder, None)
+        owners = self._owners.get(known.number) if known is not None else None
+        if known is None or owners is None:
+            return
+        owners.discard(_Owner(watch.root, folder))
+        if not owners:
+            del self._owners[known.number]
+            if self._queue is not None:
+                self._queue.unwatch(known.number)
 
     def _listen(self) -> None:
         if self._queue is None:
@@ -161,21 +198,22 @@ class Watcher:
         for event in self._queue.read():
             if event.mask & Mask.OVERFLOW:
                 for watch in self._roots.values():
-                    watch.calm = False
+                    watch.disturb()
             else:
                 self._hear(event)
 
     def _hear(self, event: Event) -> None:
-        owner = self._owners.get(event.watch)
-        if owner is None:
-            return
-        watch = self._roots.get(owner.root)
-        if event.mask & Mask.IGNORED:
-            del self._owners[event.watch]
-            if watch is not None:
-                watch.watches.pop(owner.folder, None)
-        if watch is not None and _matters(event, is_listed=owner.is_listed):
+        for owner in list(self._owners.get(event.watch, ())):
+            watch = self._roots[owner.root]
+            if not _matters(event, is_listed=watch.watches[owner.folder].is_listed):
+                continue
             watch.calm = False
+            if event.mask & (_OF_THE_FOLDER_ITSELF | Mask.IS_FOLDER):
+                watch.shifted = True
+            if event.mask & Mask.IGNORED:
+                watch.watches.pop(owner.folder, None)
+        if event.mask & Mask.IGNORED:
+            self._owners.pop(event.watch, None)
 
     def _sends_no_events(self, root: str) -> bool:
         if self._filesystems is None:
@@ -193,16 +231,20 @@ def _matters(event: Event, *, is_listed: bool) -> bool:
     if event.mask & _OF_THE_FOLDER_ITSELF:
         return True
     if is_listed:
-        return event.name == SKILL_MD.encode() or not event.mask & _OF_CONTENT_ONLY
+        return event.name in _JUDGED_FILES or not event.mask & _OF_CONTENT_ONLY
     return event.name in _JUDGED_FILES
 
 
-def _identity(folder: str) -> tuple[int, int] | None:
+def _identify(folder: str) -> _Identity | None:
     try:
         status = os.stat(folder)
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _resolve(link: str) -> tuple[str, _Identity | None]:
+    return os.path.realpath(link), _identify(link)
 
 
 def _read_mounts() -> list[tuple[str, str]]:

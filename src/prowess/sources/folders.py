@@ -49,6 +49,8 @@ class Findings:
     problems: list[Problem] = field(default_factory=list[Problem])
     folders: list[tuple[str, os.stat_result]] = field(default_factory=list[tuple[str, os.stat_result]])
     """The folders in which skills were looked for, as they were before that: a change may add or remove skills."""
+    loose: bool = False
+    """There are links that lead to no skill by now, but may do so later."""
 
 
 def scan_folder(source: Source, *, limits: Limits, known_roots: Iterable[str] = ()) -> Findings:
@@ -101,8 +103,9 @@ class _Search:
             barren = self._take_children(folder)
             if folder.depth + 1 < deepest:
                 pending.extend(reversed(barren))
-            elif recursive:
-                self.too_deep += sum(self._has_folders(below.path) for below in barren)
+            else:
+                with_folders = sum(self._has_folders(below.path) for below in barren)
+                self.too_deep += with_folders if recursive else 0
 
     def _take_children(self, folder: _Folder) -> list[_Folder]:
         """Note the skills directly in a folder, and return its folders that are none."""
@@ -175,10 +178,13 @@ class _Search:
             why = "is a link; the policy follows none"
         elif not os.path.isdir(real):
             why = "leads nowhere"
+            self.findings.loose = True
         elif not self._may_lead_to(real):
             why = "leads out of the project and of every known root"
+            self.findings.loose = True
         elif not self._take(path, relative, real):
             why = "leads to a folder without a SKILL.md"
+            self.findings.loose = True
         else:
             return
         self._report("link-not-followed", f"{show_path(path)} {why}", path)
