@@ -7,6 +7,7 @@ store remembers what people decided, and views say what an agent may see.
 import os
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from types import TracebackType
 
 from prowess.catalog.catalog import Catalog
@@ -114,11 +115,17 @@ class Runtime:
             return made
 
     def filtered(self, allowlist: Sequence[str] | None, *, agent: str = EVERY_AGENT) -> View:
-        """Return a view for one task: None or `["*"]` allows all, names or ids only these, an empty list nothing."""
+        """Return a view for one task: None or `["*"]` allows all, names or ids only these, an empty list nothing.
+
+        It never shows more than the settings let the agent see.
+        """
         with self._lock:
-            return make_view(
+            whole = self.view(agent)
+            task = make_view(
                 self._keeper.current(), probe=self._probe, switches=self.switches(), allowlist=allowlist, agent=agent
             )
+        visible = tuple(skill for skill in task.visible if skill.id not in whole.hidden)
+        return replace(task, visible=visible, hidden={**whole.hidden, **task.hidden})
 
     def why(self, name: str, *, agent: str = EVERY_AGENT) -> Explanation:
         """Explain why the skill of this name is visible to the model, or why not."""
@@ -149,7 +156,10 @@ class Runtime:
     # Plugins
 
     def register_skill(self, path: str | os.PathLike[str], *, plugin: str = "app") -> str:
-        """Add the skill at this absolute path, its folder or its SKILL.md, and return its id."""
+        """Add the skill at this absolute path, its folder or its SKILL.md.
+
+        Return its id, which is its own as long as the plugin brings no other folder of the same name.
+        """
         with self._lock:
             return self._plugins.register(path, plugin=plugin).skill_id("")
 
@@ -176,7 +186,10 @@ class Runtime:
 
     def missing(self, skill: Skill) -> tuple[str, ...]:
         """Return what the skill needs and does not find here."""
-        return decide_eligibility(skill.manifest.behaviour.requires, self._probe)
+        if skill.manifest.additions is None:
+            return ()
+        self._probe.state()
+        return decide_eligibility(skill.manifest.additions.requires, self._probe)
 
     def trust(self, path: str | os.PathLike[str] | None = None) -> tuple[str, bool]:
         """Trust the project around a folder; return its root and whether that is new."""
@@ -200,7 +213,9 @@ class Runtime:
         place = self.settings.place
         if path is None:
             return place.project_root
-        folder = expand_path(os.fspath(path), base=place.working_folder, home=place.home)
+        folder = os.path.realpath(expand_path(os.fspath(path), base=place.working_folder, home=place.home))
+        if folder in self._store.trusted_projects():
+            return folder
         if not os.path.isdir(folder):
             raise NotFound(f"no folder at {folder}", hint="give the folder of a project")
         return find_project_root(folder)

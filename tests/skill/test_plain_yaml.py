@@ -120,6 +120,7 @@ def _read_in_full(text: str) -> YamlDocument | object:
     return parse_yaml(ended)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("J4")
 @settings(max_examples=1000)
 @given(text=_DOCUMENTS)

@@ -5,7 +5,12 @@ import tempfile
 import zlib
 from typing import TypeVar
 
+from prowess.sources.private_folders import make_private_folder
+
 __all__ = ["read_cache", "write_cache"]
+
+MAX_FILES = 512
+"""How many files a cache folder may hold before old ones go."""
 
 _T = TypeVar("_T")
 
@@ -34,8 +39,10 @@ def write_cache(path: str, *, header: bytes, value: object) -> None:
 
     payload = msgspec.msgpack.encode(value)
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
+        folder = os.path.dirname(path)
+        make_private_folder(folder)
+        _trim(folder)
+        handle, temporary = tempfile.mkstemp(dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(header + _checksum(payload) + payload)
@@ -44,6 +51,14 @@ def write_cache(path: str, *, header: bytes, value: object) -> None:
             os.unlink(temporary)
     except OSError:
         return
+
+
+def _trim(folder: str) -> None:
+    """Remove the files that were written longest ago, if there are very many: their folders may be gone for good."""
+    files = [entry.path for entry in os.scandir(folder)]
+    if len(files) > MAX_FILES:
+        for path in sorted(files, key=os.path.getmtime)[: len(files) - MAX_FILES // 2]:
+            os.unlink(path)
 
 
 def _checksum(payload: bytes) -> bytes:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 
 from prowess.catalog.cache_file import read_cache, write_cache
 from prowess.skill.skill import Skill
-from prowess.sources.skill_files import FileSet, read_skill_files, stamp_of
+from prowess.sources.skill_files import FileSet, read_skill_files
 from prowess.sources.source import is_text
+from prowess.sources.stamps import Stamp, is_reliable, stamp_file
 
 __all__ = ["Digests"]
 
 _HEADER = b"prowess-digests-1\n"
-_CLOCK_MARGIN = 2_500_000_000
-"""A file changed within this many nanoseconds may change again without its stamp showing it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class KnownDigest:
     """A digest, and the stamps of all files and folders for which it holds."""
 
     digest: str
-    stamps: tuple[tuple[str, tuple[int, ...]], ...]
+    stamps: tuple[tuple[str, Stamp], ...]
 
 
 @dataclass(slots=True)
@@ -43,9 +42,9 @@ class Digests:
 
     def read(self, skill: Skill) -> FileSet:
         """Read all files of the skill now."""
+        taken = time.time_ns()
         found = read_skill_files(skill.folder)
-        newest = max((stamp[-1] for _, stamp in found.stamps), default=0)
-        if newest < time.time_ns() - _CLOCK_MARGIN and all(is_text(path) for path, _ in found.stamps):
+        if all(is_reliable(stamp, taken=taken) and is_text(path) for path, stamp in found.stamps):
             self._known(skill.root)[skill.folder] = KnownDigest(found.digest, found.stamps)
             self._changed.add(skill.root)
         return found
@@ -73,6 +72,8 @@ _Kept = dict[str, KnownDigest]
 
 def _is_current(folder: str, known: KnownDigest) -> bool:
     try:
-        return all(stamp_of(os.lstat(f"{folder}/{path}" if path else folder)) == stamp for path, stamp in known.stamps)
+        return all(
+            stamp_file(os.lstat(f"{folder}/{path}" if path else folder)) == stamp for path, stamp in known.stamps
+        )
     except OSError:
         return False

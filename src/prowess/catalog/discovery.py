@@ -7,9 +7,10 @@ import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 from prowess.catalog.catalog import Catalog, RejectedSkill
-from prowess.catalog.index import NO_STAMP, Entry, Index, RootScan, Stamp, stamp_file
+from prowess.catalog.index import Entry, Index, RootScan
 from prowess.catalog.precedence import rank_skills
 from prowess.policy import Policy, UnknownKeys
 from prowess.skill.dialects import SIDECAR_PATH
@@ -19,12 +20,12 @@ from prowess.skill.skill import Skill
 from prowess.sources.folders import Candidate, Findings, scan_folder
 from prowess.sources.heads import read_head, read_sidecar, sidecar_status
 from prowess.sources.source import Source, is_text, show_path
+from prowess.sources.stamps import NO_STAMP, Stamp, is_reliable, stamp_file
 
 __all__ = ["Discovery"]
 
-_FINE_CLOCK_MARGIN = 100_000_000
-_COARSE_CLOCK_MARGIN = 2_500_000_000
-"""A file changed within so many nanoseconds may change again without its stamp showing it."""
+_ODD_SIDECAR = cast("Stamp", (1, 0, 0, 0, 0))
+"""Stands for a sidecar that is no plain file."""
 
 
 @dataclass(slots=True)
@@ -70,11 +71,12 @@ class Discovery:
         return True
 
     def _search(self, source: Source, known: RootScan, known_roots: Iterable[str]) -> RootScan:
+        taken = time.time_ns()
         findings = scan_folder(source, limits=self.policy.limits, known_roots=known_roots)
-        before = {entry.folder: entry for entry in known.found}
+        before = {entry.folder: entry for entry in known.found if is_reliable(entry.stamp, taken=known.taken)}
         sidecars = self._reads_sidecars()
         found = tuple(self._judge(source, each, before.get(each.folder), sidecars) for each in findings.candidates)
-        scan = _settle(found, findings)
+        scan = _settle(found, findings, taken)
         self.known[source] = scan
         if scan.settled and scan != known and is_text(source.root):
             self.unsaved.add(source)
@@ -100,9 +102,12 @@ class Discovery:
         head = read_head(folder, status)
         if isinstance(head, Problem):
             return Entry(folder, real, stamp, None, (head,), sidecar_stamp, via_link)
-        sidecar = read_sidecar(folder) if sidecar_stamp != NO_STAMP else None
+        sidecar = read_sidecar(folder) if sidecar_stamp not in (NO_STAMP, _ODD_SIDECAR) else None
         name = show_path(relative.rpartition("/")[2] or os.path.basename(folder))
         manifest, problems = parse_skill(head, folder=name, reading=self.policy.reading, sidecar=sidecar)
+        if sidecar_stamp == _ODD_SIDECAR:
+            message = f"{SIDECAR_PATH} is no plain file inside the skill"
+            problems = (*problems, make_problem("sidecar-invalid", message, path=SIDECAR_PATH))
         if manifest is None:
             return Entry(folder, real, stamp, None, problems, sidecar_stamp, via_link)
         identity = source.skill_id(relative)
@@ -115,10 +120,11 @@ class Discovery:
         rejected: list[RejectedSkill] = []
         problems: list[Problem] = []
         reached: set[str] = set()
+        owners = _find_owners(scans)
         for source, scan in scans:
             problems.extend(scan.problems)
             for entry in scan.found:
-                if entry.real in reached:
+                if entry.real in reached or owners.get(entry.real, source) is not source:
                     message = f"{show_path(entry.folder)} was reached before by another way"
                     problems.append(make_problem("reached-twice", message, path=show_path(entry.folder)))
                     continue
@@ -130,7 +136,9 @@ class Discovery:
         limit = self.policy.limits.max_skills
         if len(skills) > limit:
             message = f"{len(skills):,} skills were found, {limit:,} are allowed; the last ones are left out"
-            problems.append(make_problem("too-many-skills", message))
+            cut = make_problem("too-many-skills", message)
+            problems.append(cut)
+            rejected += [RejectedSkill(show_path(skill.folder), skill.root, (cut,)) for skill in skills[limit:]]
             del skills[limit:]
         ranking = rank_skills(skills, self.policy.same_name)
         return Catalog(
@@ -144,26 +152,30 @@ class Discovery:
         )
 
 
+def _find_owners(scans: Sequence[tuple[Source, RootScan]]) -> dict[str, Source]:
+    """Return which source a folder belongs to, where an untrusted one could claim it first.
+
+    A project that nobody trusts may link to a skill of the user's own; it must not take it away from the user.
+    """
+    if all(source.trusted for source, _ in scans):
+        return {}
+    return {entry.real: source for source, scan in reversed(scans) if source.trusted for entry in scan.found}
+
+
 def _sidecar_stamp(folder: str) -> Stamp:
     status = sidecar_status(folder)
-    return stamp_file(status) if status else NO_STAMP
+    if status is None:
+        return NO_STAMP
+    return stamp_file(status) if stat.S_ISREG(status.st_mode) else _ODD_SIDECAR
 
 
-def _settle(found: tuple[Entry, ...], findings: Findings) -> RootScan:
+def _settle(found: tuple[Entry, ...], findings: Findings, taken: int) -> RootScan:
     """Return the scan, with the stamps of the folders that were listed, and whether all stamps can be relied on."""
-    listed: list[tuple[str, Stamp]] = []
-    settled = True
-    for folder, status in findings.folders:
-        listed.append((folder, stamp_file(status)))
-        settled = settled and is_text(folder)
-    now = time.time_ns()
-    for stamp in (*(stamp for _, stamp in listed), *(entry.stamp for entry in found)):
-        changed = stamp[4]
-        if changed > now - (_FINE_CLOCK_MARGIN if changed % 1_000_000_000 else _COARSE_CLOCK_MARGIN):
-            settled = False
-            break
-    settled = settled and all(is_text(entry.folder) for entry in found)
-    return RootScan(found, tuple(findings.problems), tuple(listed), settled, findings.loose)
+    listed = tuple((folder, stamp_file(status)) for folder, status in findings.folders)
+    settled = all(is_reliable(stamp, taken=taken) and is_text(folder) for folder, stamp in listed) and all(
+        is_reliable(entry.stamp, taken=taken) and is_text(entry.folder) for entry in found
+    )
+    return RootScan(found, tuple(findings.problems), listed, taken, settled, findings.loose)
 
 
 @contextmanager

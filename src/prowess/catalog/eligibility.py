@@ -94,7 +94,7 @@ def _meets(version: tuple[int, ...], clause: str) -> bool:
 
 @dataclass(slots=True)
 class HostProbe:
-    """Asks this machine."""
+    """Asks this machine, and remembers which commands it has until `state` finds the folders of PATH changed."""
 
     binaries: dict[str, bool] = field(default_factory=dict[str, bool])
     path_state: object = None
@@ -102,10 +102,6 @@ class HostProbe:
     def has_binary(self, name: str) -> bool:
         if not _COMMAND.fullmatch(name):
             return False  # A path, or an attempt at a shell command.
-        state = _path_state()
-        if state != self.path_state:
-            self.binaries.clear()
-            self.path_state = state
         known = self.binaries.get(name)
         if known is None:
             known = self.binaries[name] = shutil.which(name) is not None
@@ -121,7 +117,11 @@ class HostProbe:
         return tuple(sys.version_info[:3])
 
     def state(self) -> object:
-        return (*_path_state(), hash(frozenset(os.environ.items())))
+        state = _path_state()
+        if state != self.path_state:
+            self.binaries.clear()
+            self.path_state = state
+        return (*state, hash(frozenset(os.environ.items())))
 
 
 def _path_state() -> tuple[object, ...]:

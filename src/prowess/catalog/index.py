@@ -3,26 +3,19 @@
 import hashlib
 import os
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from prowess.catalog.cache_file import read_cache, write_cache
 from prowess.policy import Policy
 from prowess.skill.problems import Problem
 from prowess.skill.skill import Skill
 from prowess.sources.source import Source
+from prowess.sources.stamps import NO_STAMP, Stamp
+from prowess.version import __version__
 
-__all__ = ["NO_STAMP", "Entry", "Index", "RootScan", "Stamp", "stamp_file"]
+__all__ = ["Entry", "Index", "RootScan"]
 
-_HEADER = b"prowess-index-1\n"
-
-Stamp = tuple[int, int, int, int, int]
-NO_STAMP = cast("Stamp", (0, 0, 0, 0, 0))
-"""Of a file that is not there."""
-
-
-def stamp_file(status: os.stat_result) -> Stamp:
-    """Return what identifies a file's content without reading it: device, inode, size, mtime and ctime."""
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+_HEADER = b"prowess-index-2\n"
 
 
 class Entry(NamedTuple):
@@ -47,8 +40,10 @@ class RootScan(NamedTuple):
     problems: tuple[Problem, ...] = ()
     listed: tuple[tuple[str, Stamp], ...] = ()
     """The folders that were searched. While none of them changes, no skill can appear in them or vanish."""
+    taken: int = 0
+    """When the search began, in nanoseconds."""
     settled: bool = True
-    """Every stamp is old enough that a later change must show in it."""
+    """Every stamp was old enough then that a later change must show in it."""
     loose: bool = False
     """There are links that lead to no skill by now, but may do so later without any sign in these folders."""
 
@@ -69,5 +64,5 @@ class Index:
         write_cache(self._file(source, policy), header=_HEADER, value=scan)
 
     def _file(self, source: Source, policy: Policy) -> str:
-        key = repr((source, policy.reading, policy.limits)).encode("utf-8", "surrogateescape")
+        key = repr((__version__, source, policy.reading, policy.limits)).encode("utf-8", "surrogateescape")
         return os.path.join(self.folder, hashlib.sha256(key).hexdigest()[:32])

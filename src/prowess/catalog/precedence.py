@@ -68,9 +68,13 @@ def _mark_shadowed(ranking: Ranking, index: int, loser: Skill, winner: Skill) ->
 
 
 def _distinct_id(skill: Skill, taken: Container[str]) -> str:
-    """Return an id that also tells the root: two roots of one kind may both have a skill at the same path."""
-    mark = hashlib.sha256(skill.root.encode("utf-8", "surrogateescape")).hexdigest()
-    length = 8
-    while (candidate := f"{skill.id}@{mark[:length]}") in taken:
-        length += 8
+    """Return an id that also tells the root: two roots of one kind may both have a skill at the same path.
+
+    Names on disk that differ only in bytes that cannot be shown have one id too; a number tells those apart.
+    """
+    mark = hashlib.sha256(skill.root.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    candidate, number = f"{skill.id}@{mark}", 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{skill.id}@{mark}-{number}"
     return candidate

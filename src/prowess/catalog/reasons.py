@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from prowess.catalog.catalog import Catalog, RejectedSkill
 from prowess.catalog.views import Reason, View
-from prowess.skill.problems import Severity
+from prowess.skill.problems import Problem, Severity
 from prowess.skill.skill import Skill
 
 __all__ = ["Explanation", "explain"]
@@ -35,6 +35,7 @@ def explain(name: str, catalog: Catalog, view: View) -> Explanation:
         *([_visible(shown, view)] if shown else []),
         *(reason for skill in rivals for reason in _named(skill, view)),
         *(reason for one in rejected for reason in _invalid(one)),
+        *(_passed_over(problem) for problem in catalog.problems if _is_about(problem, name)),
     ]
     if not reasons:
         reasons.append(Reason("not-found", f"no source has a skill '{name}'", catalog.suggest(name)))
@@ -52,7 +53,16 @@ def _named(skill: Skill, view: View) -> Iterator[Reason]:
 
 
 def _invalid(one: RejectedSkill) -> Iterator[Reason]:
-    for problem in one.problems:
-        if problem.severity is Severity.ERROR:
-            place = f":{problem.line}" if problem.line else ""
-            yield Reason("invalid", f"{one.path}/SKILL.md{place}: {problem.message}", problem.remedy)
+    errors = [problem for problem in one.problems if problem.severity is Severity.ERROR]
+    for problem in errors or one.problems:
+        place = f":{problem.line}" if problem.line else ""
+        code = "invalid" if errors else problem.code
+        yield Reason(code, f"{one.path}/SKILL.md{place}: {problem.message}", problem.remedy)
+
+
+def _is_about(problem: Problem, name: str) -> bool:
+    return problem.path is not None and name in (os.path.basename(problem.path), problem.path)
+
+
+def _passed_over(problem: Problem) -> Reason:
+    return Reason(problem.code, problem.message, problem.remedy)

@@ -63,7 +63,7 @@ class CatalogKeeper:
     def _refresh(self) -> Catalog:
         if self._catalog is not None:
             self._discovery.save()
-            if self._watcher is None and self._policy.refresh is Refresh.WATCHED:
+            if self._policy.refresh is Refresh.WATCHED and (self._watcher is None or not self._watcher.is_mine):
                 self._watcher = Watcher()
         sources = tuple(self._sources())
         changed = self._restless(sources)

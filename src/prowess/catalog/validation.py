@@ -1,6 +1,7 @@
 """Judge skills for those who write them: the frontmatter as a profile would, and then the body and the files."""
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,7 @@ from prowess.sources.heads import read_head, read_plain_file, read_sidecar, read
 from prowess.sources.skill_files import FileSet, list_skill_files
 from prowess.sources.source import Source, show_path
 
-__all__ = ["CheckedSkill", "check_skill", "find_skill_folders"]
+__all__ = ["CheckedSkill", "FoundFolders", "check_skill", "find_skill_folders"]
 
 _DEEPEST = 64
 _MAX_REFERENCE_BYTES = 200_000
@@ -35,20 +36,38 @@ class CheckedSkill:
         return not any(problem.severity is Severity.ERROR for problem in self.problems)
 
 
-def find_skill_folders(path: str) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class FoundFolders:
+    """The folders to check, and verdicts on what was passed over on the way to them."""
+
+    folders: tuple[str, ...]
+    passed_over: tuple[CheckedSkill, ...] = ()
+
+
+def find_skill_folders(path: str) -> FoundFolders:
     """Return the folders of all skills at or below `path`; the folder itself if there are none.
 
     A path to a SKILL.md means its folder.
     """
     if os.path.basename(path) == SKILL_MD and not os.path.isdir(path):
-        return [os.path.dirname(path) or "."]
+        return FoundFolders((os.path.dirname(path) or ".",))
     if not os.path.lexists(path):
         raise NotFound(f"nothing at {show_path(path)}", hint="give the folder of a skill, or one with skills below it")
     if not os.path.isdir(path):
         raise NotFound(f"{show_path(path)} is not a folder", hint="give the folder that holds the SKILL.md")
     everything = Source(SourceKind.USER, path, links=Links.KNOWN_ROOTS)
     found = scan_folder(everything, limits=replace(Limits(), max_depth=_DEEPEST))
-    return [candidate.folder for candidate in found.candidates] or [path]
+    if not found.candidates and not found.problems:
+        return FoundFolders((path,))
+    passed_over = tuple(_pass_over(problem, path) for problem in found.problems)
+    return FoundFolders(tuple(candidate.folder for candidate in found.candidates), passed_over)
+
+
+def _pass_over(problem: Problem, path: str) -> CheckedSkill:
+    """Return a verdict on a place where a skill may have been meant; a misnamed file surely was."""
+    place = problem.path or path
+    severity = Severity.ERROR if problem.code == "skill-md-misnamed" else problem.severity
+    return CheckedSkill(place, os.path.basename(place), (replace(problem, severity=severity, path=None),))
 
 
 def check_skill(folder: str, *, reading: Reading, limits: Limits) -> CheckedSkill:
@@ -61,7 +80,8 @@ def check_skill(folder: str, *, reading: Reading, limits: Limits) -> CheckedSkil
     head = read_head(folder, status)
     if isinstance(head, Problem):
         return CheckedSkill(show_path(folder), name, (head,))
-    with_sidecar = reading.unknown_keys is UnknownKeys.DIALECTS and sidecar_status(folder) is not None
+    sidecar = sidecar_status(folder) if reading.unknown_keys is UnknownKeys.DIALECTS else None
+    with_sidecar = sidecar is not None and stat.S_ISREG(sidecar.st_mode)
     judged = parse_skill(head, folder=name, reading=reading, sidecar=read_sidecar(folder) if with_sidecar else None)
     listed = list_skill_files(folder)
     further = [*_check_files(listed, strict=reading.strict), *_check_body(folder, listed, reading, limits)]

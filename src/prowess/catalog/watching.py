@@ -64,8 +64,8 @@ class _RootWatch:
     shifted: bool = False
     """Folders were moved, made or removed: a path may stand for another folder than the one that is watched."""
     watches: dict[str, "_Watch"] = field(default_factory=dict[str, "_Watch"])
-    links: dict[str, tuple[str, _Identity | None]] = field(default_factory=dict[str, tuple[str, _Identity | None]])
-    """Skill folders that are links, with the real folders that they led to."""
+    links: dict[str, _Identity | None] = field(default_factory=dict[str, "_Identity | None"])
+    """Skill folders that are links, with the folders that they led to."""
 
     def disturb(self) -> None:
         self.calm, self.shifted = False, True
@@ -88,6 +88,7 @@ class Watcher:
         self._roots: dict[str, _RootWatch] = {}
         self._owners: dict[int, set[_Owner]] = {}  # Two roots may share a folder.
         self._filesystems: list[tuple[str, str]] | None = None
+        self._process = os.getpid()
         try:
             self._queue: Inotify | None = Inotify()
         except InotifyUnavailable:
@@ -97,6 +98,11 @@ class Watcher:
     def works(self) -> bool:
         """Whether this system can watch at all."""
         return self._queue is not None
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether this process made the watcher; a fork shares the queue, and would take the other's events."""
+        return self._process == os.getpid()
 
     def is_reliable(self, root: str) -> bool:
         """Whether a change of this root would be heard of."""
@@ -126,7 +132,7 @@ class Watcher:
         wanted: dict[str, bool] = {}
         if watch.reliable:
             wanted = dict.fromkeys(coverage.skills, False) | dict.fromkeys(coverage.listed, True)
-        watch.links = {link: _resolve(link) for link in coverage.links}
+        watch.links = {link: _identify(link) for link in coverage.links}
         for folder in [folder for folder in watch.watches if folder not in wanted]:
             self._drop(watch, folder)
         if self._queue is None or not watch.reliable:
@@ -155,7 +161,7 @@ class Watcher:
         watch = self._root(root)
         if self._queue is None or not watch.reliable or not watch.calm:
             return False
-        if watch.identity != _identify(root) or any(_resolve(link) != known for link, known in watch.links.items()):
+        if watch.identity != _identify(root) or any(_identify(link) != known for link, known in watch.links.items()):
             watch.disturb()
         return watch.calm
 
@@ -241,10 +247,6 @@ def _identify(folder: str) -> _Identity | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _resolve(link: str) -> tuple[str, _Identity | None]:
-    return os.path.realpath(link), _identify(link)
 
 
 def _read_mounts() -> list[tuple[str, str]]:

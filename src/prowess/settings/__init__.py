@@ -4,9 +4,9 @@
 them together, `template` writes the file that `prowess init` gives. Imports `catalog` and below.
 """
 
-from prowess.settings.loading import load_settings
+from prowess.settings.loading import find_settings_file, load_settings
 from prowess.settings.template import render_template
 from prowess.settings.values import AgentSettings, Settings
 from prowess.settings.vocabulary import SETTINGS, Setting
 
-__all__ = ["SETTINGS", "AgentSettings", "Setting", "Settings", "load_settings", "render_template"]
+__all__ = ["SETTINGS", "AgentSettings", "Setting", "Settings", "find_settings_file", "load_settings", "render_template"]

@@ -31,6 +31,8 @@ class SettingsFile:
             return SettingsFile("", "", {})
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(f"{path}: cannot be read: {error}", code="settings-unreadable") from error
+        except RecursionError as error:
+            raise SettingsError(f"{path}: nested too deeply", hint="correct the file", code="bad-toml") from error
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(f"{path}: not valid TOML: {error}", hint="correct the line", code="bad-toml") from error
 
@@ -40,14 +42,22 @@ class SettingsFile:
         return SettingsError(f"{self.path}{f':{line}' if line else ''}: {message}", hint=hint, code="bad-setting")
 
     def _line(self, key: str) -> int | None:
+        """Return the line of a key: in its own table if that can be told, else where its last part is first set."""
         table, _, last = key.rpartition(".")
         inside = not table
+        elsewhere: int | None = None
+        anywhere = re.compile(rf"(?:^|[\s.{{,'\"]){re.escape(last)}['\"]?\s*=")
         for number, line in enumerate(self.text.splitlines(), 1):
+            if line.lstrip().startswith("#"):
+                continue
             header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line)
             if header:
-                inside = header[1].replace('"', "") == table
-                if header[1].replace('"', "") == key:
+                name = re.sub(r"['\"]", "", header[1])
+                if name == key:
                     return number
-            elif inside and re.match(rf'\s*"?{re.escape(last)}"?\s*=', line):
-                return number
-        return None
+                inside = name == table
+            elif anywhere.search(line):
+                if inside:
+                    return number
+                elsewhere = elsewhere or number
+        return elsewhere

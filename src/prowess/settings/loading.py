@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from prowess.catalog.switches import EVERY_AGENT, Switch
-from prowess.errors import SettingsError
+from prowess.errors import SettingsError, WorldError
 from prowess.policy import DEFAULT_PROFILE, PROFILES, Policy
 from prowess.settings.file import SettingsFile
 from prowess.settings.values import AgentSettings, Settings
@@ -21,7 +21,7 @@ from prowess.settings.vocabulary import (
 )
 from prowess.sources.places import Place
 
-__all__ = ["load_settings"]
+__all__ = ["find_settings_file", "load_settings"]
 
 FILE_NAME = "prowess.toml"
 _USER = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
@@ -40,11 +40,33 @@ def load_settings(
     """
     environ = os.environ if environ is None else environ
     home = environ.get("HOME") or os.path.expanduser("~")
-    prowess_home = os.path.abspath(environ.get("PROWESS_HOME") or os.path.join(home, ".prowess"))
-    place = Place(os.path.abspath(working_folder or os.getcwd()), home, prowess_home, "local")
+    place = Place(os.path.realpath(working_folder or _working_folder()), home, _prowess_home(environ), "local")
     named = config or environ.get("PROWESS_CONFIG")
-    file = SettingsFile.read(named or os.path.join(prowess_home, FILE_NAME), must_exist=named is not None)
+    file = SettingsFile.read(find_settings_file(config, environ=environ), must_exist=named is not None)
     return _assemble(file, place, profile or environ.get("PROWESS_PROFILE"))
+
+
+def find_settings_file(config: str | None, *, environ: Mapping[str, str] | None = None) -> str:
+    """Return where the settings are, or would be: `config`, or `PROWESS_CONFIG`, or in Prowess' home."""
+    environ = os.environ if environ is None else environ
+    named = config or environ.get("PROWESS_CONFIG")
+    return os.path.abspath(named) if named else os.path.join(_prowess_home(environ), FILE_NAME)
+
+
+def _prowess_home(environ: Mapping[str, str]) -> str:
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return os.path.abspath(environ.get("PROWESS_HOME") or os.path.join(home, ".prowess"))
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise WorldError(
+            f"the working folder {os.environ.get('PWD', '')} cannot be used: {error.strerror}",
+            hint="change to a folder that exists",
+            code="no-working-folder",
+        ) from error
 
 
 def _assemble(file: SettingsFile, place: Place, profile: str | None) -> Settings:

@@ -7,7 +7,7 @@ __all__ = ["render_template"]
 
 def render_template() -> str:
     """Return a settings file in which every setting is explained and commented out."""
-    lines = ["# Settings of Prowess. Every line is commented out and shows the default of the standard profile.", ""]
+    lines = ["# Settings of Prowess. Each is commented out, and shows the standard profile's value or an example.", ""]
     table = ""
     for setting in SETTINGS:
         section, _, key = setting.path.rpartition(".")

@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Iterator, Set
+from itertools import islice
 from urllib.parse import unquote
 
 from prowess.skill.problems import Problem, make_problem
@@ -12,8 +13,8 @@ __all__ = ["find_references", "judge_body", "judge_reference"]
 MAX_LINES = 500
 MAX_TOKENS = 5_000
 _CHARACTERS_PER_TOKEN = 4
-_LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
-_CODE = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n.*?^(?P=fence)[^\n]*$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\( {0,3}<?([^()<>\[\]\s]{1,512})")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _MAX_REPORTED = 20
 
@@ -28,8 +29,9 @@ def judge_body(text: str, *, files: Set[str], first_line: int) -> Iterator[Probl
     if lines > MAX_LINES or tokens > MAX_TOKENS:
         message = f"the instructions have {lines:,} lines and about {tokens:,} tokens"
         yield make_problem("body-too-long", message, line=first_line, column=1)
-    missing = [(path, line) for path, line in find_references(text) if path not in files and not _holds(path, files)]
-    for path, line in missing[:_MAX_REPORTED]:
+    known = files | _folders_of(files)
+    missing = ((path, line) for path, line in find_references(text) if path not in known)
+    for path, line in islice(missing, _MAX_REPORTED):
         message = f"the instructions link to '{path}', which the skill does not have"
         yield make_problem("broken-reference", message, line=first_line + line, column=1)
 
@@ -46,13 +48,29 @@ def judge_reference(name: str, text: str, *, files: Set[str]) -> Iterator[Proble
 
 
 def find_references(text: str) -> Iterator[tuple[str, int]]:
-    """Return the relative paths that Markdown links in `text` lead to, each with its line counted from 0."""
-    prose = _CODE.sub(lambda found: "\n" * found[0].count("\n"), text)
-    for found in _LINK.finditer(prose):
+    """Return the relative paths that Markdown links lead to, outside of code, each with its line counted from 0."""
+    fence = ""
+    for number, line in enumerate(text.split("\n")):
+        opening = _FENCE.match(line)
+        if opening and not fence:
+            fence = opening[1]
+        elif fence and line.startswith(fence):
+            fence = ""
+        elif not fence and "](" in line:
+            yield from ((path, number) for path in _find_paths(line))
+
+
+def _find_paths(line: str) -> Iterator[str]:
+    for found in _LINK.finditer(line):
         target = unquote(found[1].partition("#")[0].partition("?")[0])
         if target and not _SCHEME.match(target) and not target.startswith(("/", "#", "{", "$", "~")):
-            yield posixpath.normpath(target), prose.count("\n", 0, found.start())
+            yield posixpath.normpath(target)
 
 
-def _holds(folder: str, files: Set[str]) -> bool:
-    return any(path.startswith(f"{folder}/") for path in files) or folder == "."
+def _folders_of(files: Set[str]) -> set[str]:
+    """Return every folder that holds one of the files, and the top."""
+    folders = {"."}
+    for path in files:
+        while (path := posixpath.dirname(path)) and path not in folders:
+            folders.add(path)
+    return folders

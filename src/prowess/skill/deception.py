@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from prowess.skill.yaml_values import YamlValue
 
-__all__ = ["CleanText", "clean_text", "is_clean", "is_harmless"]
+__all__ = ["CleanText", "clean_text", "is_clean", "is_harmless", "make_printable", "replace_look_alikes"]
 
 _INVISIBLE = re.compile(
     "["
@@ -22,7 +22,7 @@ _INVISIBLE = re.compile(
     "\ud800-\udfff"
     "]"
 )
-_LATIN_LIKE = "аеорсухіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧοօհոս"
+_LATIN_LIKE = "аеорсухіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧοօհոսɡ"
 _SUSPECT = re.compile(f"[{_LATIN_LIKE}]")
 _ASCII = bytes(range(128))
 # What `str.isprintable` lets pass although nobody sees it, and the look-alikes.
@@ -36,7 +36,7 @@ _LOOK_ALIKES = str.maketrans(
     dict(
         zip(
             _LATIN_LIKE,
-            "aeopcyxijshdqwlABEKMHOPCTXYIJSABEZHIKMNOPTYXoohnu",
+            "aeopcyxijshdqwlABEKMHOPCTXYIJSABEZHIKMNOPTYXoohnug",
             strict=True,
         )
     )
@@ -75,6 +75,18 @@ def clean_text(text: str) -> CleanText:
     return CleanText(_WORD.sub(lambda found: latin.get(found[0], found[0]), visible), removed, tuple(mixed))
 
 
+def replace_look_alikes(text: str) -> str:
+    """Return `text` with every letter that only looks Latin replaced by the Latin one."""
+    return text.translate(_LOOK_ALIKES)
+
+
+def make_printable(text: str) -> str:
+    """Return `text` with everything that a terminal might obey, or nobody would see, written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
 def is_clean(value: YamlValue) -> bool:
     """Whether no text anywhere in a value holds invisible characters."""
     if isinstance(value, str):
@@ -85,7 +97,7 @@ def is_clean(value: YamlValue) -> bool:
 
 def _imitates(word: str) -> bool:
     """Whether the word has Latin letters and, besides them, only letters that look Latin."""
-    foreign = [char for char in word if not _is_latin(char)]
+    foreign = [char for char in word if not _is_latin(char) or ord(char) in _LOOK_ALIKES]
     return 0 < len(foreign) < len(word) and all(ord(char) in _LOOK_ALIKES for char in foreign)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from prowess.skill.deception import make_printable
 from prowess.skill.problem_kinds import KINDS, Kind, Severity
 
 __all__ = ["KINDS", "Kind", "Problem", "Severity", "make_problem"]
@@ -35,4 +36,4 @@ def make_problem(
     """Return the Problem with the severity and the remedy of its kind, unless others are given."""
     kind = KINDS[code]
     default = kind.strict if strict else kind.lenient
-    return Problem(code, severity or default, message, line, column, remedy or kind.remedy, path)
+    return Problem(code, severity or default, make_printable(message), line, column, remedy or kind.remedy, path)

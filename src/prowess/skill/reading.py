@@ -29,7 +29,7 @@ from prowess.skill.yaml_values import YamlMap
 
 __all__ = ["Judgement", "parse_skill"]
 
-_FALLBACK = re.compile(r"^(name|description):(.*(?:\n[ \t]+.*)*)$", re.MULTILINE)
+_FALLBACK = re.compile(r"^(name|description)[ \t]*:(.*(?:\n[ \t]+.*)*)$", re.MULTILINE)
 _BLOCK_SIGN = re.compile(r"[|>][+\-0-9]*\s")
 _COMMENTED = re.compile(
     r"^(name|description|compatibility|when_to_use):[ \t]+[^\s\"'|>\[{].*?[ \t](#.*)$", re.MULTILINE
@@ -118,7 +118,7 @@ def _rescue(fault: Problem, parse: Parse, complaints: Complaints) -> YamlDocumen
                 message = f"not valid YAML; read as: {mend.line.strip()}"
                 complaints.add("yaml-repaired", message, line=complaints.first_line + mend.index, column=1)
             return found
-    if parse is Parse.FALLBACK and fault.code == "yaml-invalid":
+    if parse is Parse.FALLBACK and fault.code in ("yaml-invalid", "yaml-tag"):
         message = f"{fault.message}; took name and description only"
         complaints.add("yaml-fallback", message, line=fault.line, column=fault.column)
         return _skim(complaints)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from prowess.policy import MissingDescription, NameRule, Reading
 from prowess.skill.complaints import Complaints
-from prowess.skill.deception import clean_text, is_clean
+from prowess.skill.deception import clean_text, is_clean, replace_look_alikes
 from prowess.skill.first_paragraph import find_first_paragraph
 from prowess.skill.manifest import MAX_COMPATIBILITY_LENGTH, MAX_DESCRIPTION_LENGTH, parse_metadata
 from prowess.skill.names import (
@@ -40,7 +40,7 @@ def read_name(value: YamlValue | None, *, folder: str, rule: NameRule, complaint
         message = "missing required frontmatter fields: name"
         severity = Severity.ERROR if refused else Severity.WARNING
         complaints.add("name-missing", message, severity=severity, line=complaints.first_line, column=1)
-    name = complaints.clean("name", normalise_name(given or folder))
+    name = _unmask(complaints.clean("name", normalise_name(given or folder)), complaints)
     if rule is NameRule.SANITISE:
         return _sanitise(name, complaints)
     if not name:
@@ -48,6 +48,15 @@ def read_name(value: YamlValue | None, *, folder: str, rule: NameRule, complaint
     elif given and rule is not NameRule.FOLDER_DEFAULT:
         _check_name(name, folder, rule, complaints)
     return name[:_NAME_HARD_CAP]
+
+
+def _unmask(name: str, complaints: Complaints) -> str:
+    """Return a name in Latin letters if every letter of it only looks like one."""
+    plain = name if name.isascii() else replace_look_alikes(name)
+    if plain == name or not plain.isascii():
+        return name
+    complaints.add_at("look-alike-characters", f"the name '{name[:64]}' looks like '{plain[:64]}'", "name")
+    return plain
 
 
 def _check_name(name: str, folder: str, rule: NameRule, complaints: Complaints) -> None:
@@ -59,7 +68,8 @@ def _check_name(name: str, folder: str, rule: NameRule, complaints: Complaints) 
     if not (is_standard_name(name) or (not must and follows_unicode_rule(name))):
         message = f"the name '{name[:80]}' is not lower-case letters, digits and single hyphens"
         complaints.add_at("name-invalid", message, "name", severity=severity)
-    if name != folder and name != clean_text(normalise_name(folder)).text:
+    plain_folder = replace_look_alikes(clean_text(normalise_name(folder)).text)
+    if name != folder and replace_look_alikes(name) != plain_folder:
         message = f"the name '{name[:80]}' differs from its folder '{folder[:80]}'"
         complaints.add_at("name-differs-from-folder", message, "name", severity=severity)
 

@@ -6,6 +6,7 @@ one listing and a thousand look-ups. The order of the results depends on names a
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -67,6 +68,7 @@ class _Search:
     known_roots: tuple[str, ...]
     findings: Findings = field(default_factory=Findings)
     too_deep: int = 0
+    asked: int = 0
 
     def run(self) -> None:
         root = self.source.root
@@ -96,11 +98,11 @@ class _Search:
         pending = [top]
         while pending:
             folder = pending.pop()
-            if len(self.findings.folders) >= self.limits.max_folders:
+            barren = self._take_children(folder)
+            if self.asked > self.limits.max_folders:
                 message = f"stopped after {self.limits.max_folders:,} folders below {show_path(top.path)}"
                 self._report("scan-too-many-folders", message, folder.path)
                 return
-            barren = self._take_children(folder)
             if folder.depth + 1 < deepest:
                 pending.extend(reversed(barren))
             else:
@@ -113,6 +115,9 @@ class _Search:
         barren: list[_Folder] = []
         prefix = f"{relative}/" if relative else ""
         for name in self._list(folder):
+            self.asked += 1
+            if self.asked > self.limits.max_folders:
+                break
             inner = f"{path}/{name}"
             inner_real = inner if path is real else f"{real}/{name}"
             if not self._take(inner, prefix + name, inner_real):
@@ -123,19 +128,27 @@ class _Search:
         """Return the names of the folders in a folder, sorted; follow its links, and report misnamed files."""
         path = folder.path
         names: list[str] = []
+        odd: list[os.DirEntry[str]] = []
         try:
-            self.findings.folders.append((path, os.stat(path)))
+            self._note_folder(path)
             with os.scandir(path) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
                         names.append(entry.name)
                     elif entry.is_symlink() or entry.name.lower() == "skill.md":
-                        self._note_oddity(folder, entry)
+                        odd.append(entry)
         except OSError as error:
             self._report("source-unreadable", f"cannot search {show_path(path)}: {error.strerror}", path)
             return []
+        for entry in sorted(odd, key=lambda entry: entry.name):
+            self._note_oddity(folder, entry)
         names.sort()
         return [name for name in names if name not in _SKIPPED]
+
+    def _note_folder(self, path: str) -> None:
+        """Remember how a folder is before it is searched."""
+        with suppress(OSError):
+            self.findings.folders.append((path, os.stat(path)))
 
     def _note_oddity(self, folder: _Folder, entry: "os.DirEntry[str]") -> None:
         if entry.is_symlink():
@@ -150,7 +163,7 @@ class _Search:
         try:
             status = os.lstat(f"{path}/{SKILL_MD}")
         except PermissionError as error:
-            self.findings.folders.append((path, os.stat(path)))
+            self._note_folder(path)
             self._report("source-unreadable", f"cannot search {show_path(path)}: {error.strerror}", path)
             return True
         except OSError:
@@ -163,7 +176,7 @@ class _Search:
     def _has_folders(self, path: str) -> bool:
         """Whether the search would have gone on below a folder at the deepest level."""
         try:
-            self.findings.folders.append((path, os.stat(path)))
+            self._note_folder(path)
             with os.scandir(path) as entries:
                 return any(entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED for entry in entries)
         except OSError:

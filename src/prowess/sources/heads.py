@@ -57,17 +57,15 @@ def read_start(folder: str, *, limit: int) -> bytes | Problem:
 
 
 def sidecar_status(folder: str) -> os.stat_result | None:
-    """Return the status of the sidecar if there is a plain file in a plain folder, else None."""
+    """Return the status of the sidecar, or None if there is none; that of `agents` if this is no plain folder."""
     path = f"{folder}/{SIDECAR_PATH}"
     if not os.access(path, os.F_OK):  # The common case, asked in the cheapest way.
         return None
     try:
-        if not stat.S_ISDIR(os.lstat(os.path.dirname(path)).st_mode):
-            return None
-        status = os.lstat(path)
+        folder_status = os.lstat(os.path.dirname(path))
+        return os.lstat(path) if stat.S_ISDIR(folder_status.st_mode) else folder_status
     except OSError:
         return None
-    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def read_sidecar(folder: str) -> bytes | None:

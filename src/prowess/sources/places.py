@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from prowess.policy import Anchor, Policy, ProjectTrust, SourceKind, SourceRule
 from prowess.sources.plugins import Plugins, find_installed_plugins
@@ -10,6 +11,7 @@ from prowess.sources.source import Source, is_below
 
 __all__ = ["Place", "expand_path", "find_project_root", "resolve_directories", "resolve_sources"]
 
+_OF_A_PROJECT = frozenset({SourceKind.PROJECT, SourceKind.WORKSPACE})
 BUNDLED_SKILLS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled")
 
 
@@ -62,29 +64,27 @@ def resolve_sources(
 ) -> tuple[Source, ...]:
     """Return the sources of the policy's rules, highest precedence first."""
     trusted = policy.project_trust is ProjectTrust.ALWAYS or place.project_root in set(trusted_projects)
-    found: dict[str, Source] = {}
-    for rule in policy.sources:
-        for source in _apply(rule, policy, place, plugins, trusted=trusted):
-            found.setdefault(source.root, source)
-    return tuple(found.values())
+    found: list[Source] = []
+    for rule, base in _place_rules(policy.sources, place):
+        if rule.anchor is Anchor.PLUGINS:
+            found += (*plugins.registered.values(), *find_installed_plugins()) if plugins else ()
+        else:
+            root = os.path.normpath(os.path.join(base, rule.path))
+            found.append(_make_source(rule.kind, root, policy, place, trusted=trusted))
+    # Who works in the home folder has the user's own sources before him, not a project's.
+    claimed = {source.root for source in found if source.kind not in _OF_A_PROJECT}
+    kept: dict[str, Source] = {}
+    for source in found:
+        if source.kind not in _OF_A_PROJECT or source.root not in claimed:
+            kept.setdefault(source.root, source)
+    return tuple(kept.values())
 
 
-def _apply(
-    rule: SourceRule, policy: Policy, place: Place, plugins: Plugins | None, *, trusted: bool
-) -> Iterator[Source]:
-    if rule.anchor is Anchor.PLUGINS:
-        yield from (*plugins.registered.values(), *find_installed_plugins()) if plugins else ()
-        return
-    is_project = rule.kind is SourceKind.PROJECT
-    for base in _bases(rule.anchor, place):
-        yield Source(
-            rule.kind,
-            os.path.normpath(os.path.join(base, rule.path)),
-            trusted=trusted if is_project else True,
-            scan=policy.scan,
-            links=policy.links,
-            project=place.project_root if is_project else "",
-        )
+def _place_rules(rules: Iterable[SourceRule], place: Place) -> Iterator[tuple[SourceRule, str]]:
+    """Return each rule with the folders that it starts from; those of the project level by level, the nearest first."""
+    for anchor, group in groupby(rules, key=lambda rule: rule.anchor):
+        same = list(group)
+        yield from ((rule, base) for base in _bases(anchor, place) for rule in same)
 
 
 def _bases(anchor: Anchor, place: Place) -> list[str]:
@@ -107,7 +107,19 @@ def _bases(anchor: Anchor, place: Place) -> list[str]:
         case Anchor.BUNDLED:
             return [BUNDLED_SKILLS]
         case Anchor.PLUGINS:
-            return []
+            return [""]
+
+
+def _make_source(kind: SourceKind, root: str, policy: Policy, place: Place, *, trusted: bool) -> Source:
+    is_project = kind in _OF_A_PROJECT
+    return Source(
+        kind,
+        root,
+        trusted=trusted if is_project else True,
+        scan=policy.scan,
+        links=policy.links,
+        project=place.project_root if is_project else "",
+    )
 
 
 def resolve_directories(
@@ -122,18 +134,8 @@ def resolve_directories(
     found: dict[str, Source] = {}
     for directory in directories:
         root = expand_path(directory, base=place.project_root, home=place.home)
-        kind = _kind_of(root, place)
-        is_project = kind is SourceKind.PROJECT
-        source = Source(
-            kind,
-            root,
-            trusted=trusted if is_project else True,
-            scan=policy.scan,
-            links=policy.links,
-            project=place.project_root if is_project else "",
-            expected=True,
-        )
-        found.setdefault(root, source)
+        source = _make_source(_kind_of(root, place), root, policy, place, trusted=trusted)
+        found.setdefault(root, replace(source, expected=True))
     return tuple(found.values())
 
 

@@ -28,6 +28,8 @@ class Plugins:
     def register(self, path: str | os.PathLike[str], *, plugin: str) -> Source:
         """Add the skill at `path`, its folder or its SKILL.md; registering it again changes nothing."""
         folder = _skill_folder(path)
+        if not os.path.lexists(os.path.join(folder, SKILL_MD)):
+            raise NotFound(f"no {SKILL_MD} in {folder}", hint="give the folder of a skill, or its SKILL.md")
         if not plugin or "/" in plugin or ":" in plugin:
             raise SettingsError(
                 f"'{plugin}' cannot be a plugin's id", hint="use a word without ':' and '/'", code="bad-plugin-id"

@@ -6,20 +6,24 @@ systems.
 
 import hashlib
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 
 from prowess.skill.digest import FileKind, SkillFile, digest_files
 from prowess.skill.problems import Problem, make_problem
 from prowess.sources.open_folders import OpenFolder, open_folder
+from prowess.sources.stamps import Stamp, stamp_file
 
-__all__ = ["MAX_FILES", "MAX_TOTAL_BYTES", "FileSet", "list_skill_files", "read_skill_files", "stamp_of"]
+__all__ = ["MAX_FILES", "MAX_TOTAL_BYTES", "FileSet", "list_skill_files", "read_skill_files"]
 
 MAX_FILES = 10_000
 """Of files and folders together."""
 MAX_TOTAL_BYTES = 1 << 30
 MAX_DEPTH = 32
 _CHUNK = 1 << 18
+_LEFTOVER = re.compile(rb"\.nfs[0-9a-fA-F]+")
+"""What a network file system keeps of a file that was removed while it was open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +33,8 @@ class FileSet:
     files: tuple[SkillFile, ...]
     problems: tuple[Problem, ...]
     digest: str
-    stamps: tuple[tuple[str, tuple[int, ...]], ...]
+    stamps: tuple[tuple[str, Stamp], ...]
     """Every file and folder with its stamp: while all of them stay the same, so does the digest."""
-
-
-def stamp_of(status: os.stat_result) -> tuple[int, ...]:
-    """Return what changes when a file changes. The last of it, ctime, cannot be set back by a program."""
-    return (status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def read_skill_files(folder: str) -> FileSet:
@@ -54,7 +53,7 @@ def _walk(folder: str, walk: "_Walk") -> FileSet:
     except OSError as error:
         return FileSet((), (_unreadable("", error),), "", ())
     try:
-        walk.stamps.append(("", stamp_of(top.own_status())))
+        walk.stamps.append(("", stamp_file(top.own_status())))
         walk.folder(top, b"", 0)
     finally:
         top.close()
@@ -72,7 +71,7 @@ class _Walk:
     hashes: bool = True
     files: list[SkillFile] = field(default_factory=list[SkillFile])
     problems: list[Problem] = field(default_factory=list[Problem])
-    stamps: list[tuple[str, tuple[int, ...]]] = field(default_factory=list[tuple[str, tuple[int, ...]]])
+    stamps: list[tuple[str, Stamp]] = field(default_factory=list[tuple[str, Stamp]])
     seen: int = 0
     total: int = 0
 
@@ -93,7 +92,7 @@ class _Walk:
                 self.problems.append(_unreadable(_show(inner), error))
                 continue
             self._count(inner)
-            self.stamps.append((os.fsdecode(inner), stamp_of(status)))
+            self.stamps.append((os.fsdecode(inner), stamp_file(status)))
             if stat.S_ISDIR(status.st_mode):
                 self._descend(folder, name, inner, depth)
             elif stat.S_ISREG(status.st_mode) and self.hashes:
@@ -112,7 +111,7 @@ class _Walk:
         except OSError as error:
             self.problems.append(_unreadable(_show(path), error))
             return []
-        return [name for name in names if name != b".git" and not name.startswith(b".nfs")]
+        return [name for name in names if not _LEFTOVER.fullmatch(name) and (path or name != b".git")]
 
     def _descend(self, folder: OpenFolder, name: bytes, inner: bytes, depth: int) -> None:
         if depth + 1 > MAX_DEPTH:

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 
 from prowess.policy import Links, Scan, SourceKind
+from prowess.skill.deception import make_printable
 
 __all__ = ["Source", "is_below", "is_text", "show_path"]
 
@@ -32,8 +33,10 @@ class Source:
 
 
 def show_path(path: str) -> str:
-    """Return `path` as text that can be printed and sent, whatever bytes the name has on disk."""
-    return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    """Return `path` as text on one line that can be printed and sent, whatever bytes the name has on disk."""
+    if not path.isascii():
+        path = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return make_printable(path)
 
 
 def is_text(path: str) -> bool:

@@ -6,14 +6,19 @@ import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
 from prowess.catalog.switches import Switch, SwitchKey
 from prowess.errors import SettingsError, WorldError
+from prowess.sources.private_folders import make_private_folder
+from prowess.sources.source import is_text
 from prowess.state.migrations import MIGRATIONS
 
 __all__ = ["SqliteStore"]
 
 _BUSY_SECONDS = 10.0
+_BYTES = "bytes:"
+"""Marks a path that is kept by its bytes."""
 
 
 class SqliteStore:
@@ -27,29 +32,31 @@ class SqliteStore:
 
     def switches(self) -> Mapping[tuple[str, SwitchKey], Switch]:
         rows = self._read("SELECT agent, skill, root, position FROM switches")
-        return {(agent, SwitchKey(skill, root)): Switch(position) for agent, skill, root, position in rows}
+        return {
+            (agent, SwitchKey(_unpack(skill), _unpack(root))): _position(value) for agent, skill, root, value in rows
+        }
 
     def set_switch(self, agent: str, key: SwitchKey, position: Switch) -> None:
         with self._writing() as connection:
             connection.execute(
                 "INSERT INTO switches (agent, skill, root, position) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (agent, skill, root) DO UPDATE SET position = excluded.position",
-                (agent, key.skill, key.root, position.value),
+                (agent, _pack(key.skill), _pack(key.root), position.value),
             )
 
     def trusted_projects(self) -> frozenset[str]:
-        return frozenset(path for (path,) in self._read("SELECT path FROM trusted_projects"))
+        return frozenset(_unpack(path) for (path,) in self._read("SELECT path FROM trusted_projects"))
 
     def trust(self, project: str) -> bool:
         with self._writing() as connection:
             done = connection.execute(
-                "INSERT INTO trusted_projects (path) VALUES (?) ON CONFLICT (path) DO NOTHING", (project,)
+                "INSERT INTO trusted_projects (path) VALUES (?) ON CONFLICT (path) DO NOTHING", (_pack(project),)
             )
             return done.rowcount > 0
 
     def untrust(self, project: str) -> bool:
         with self._writing() as connection:
-            return connection.execute("DELETE FROM trusted_projects WHERE path = ?", (project,)).rowcount > 0
+            return connection.execute("DELETE FROM trusted_projects WHERE path = ?", (_pack(project),)).rowcount > 0
 
     def version(self) -> int:
         rows = self._read("PRAGMA data_version")
@@ -67,6 +74,8 @@ class SqliteStore:
         with self._lock, self._translated():
             if self._connection is None and not os.path.exists(self._path):
                 return []
+            if self._connection is None and not _is_writable(self._path):
+                return _read_only(self._path, statement)
             return self._open().execute(statement).fetchall()
 
     @contextmanager
@@ -96,12 +105,17 @@ class SqliteStore:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            make_private_folder(os.path.dirname(self._path))
+            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
             connection = sqlite3.connect(
                 self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
-            connection.execute("PRAGMA journal_mode = WAL")
-            self._migrate(connection)
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                self._migrate(connection)
+            except BaseException:
+                connection.close()
+                raise
             self._connection = connection
         return self._connection
 
@@ -109,7 +123,6 @@ class SqliteStore:
         """Bring the schema to this program's version, one process at a time."""
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > len(MIGRATIONS):
-            connection.close()
             raise SettingsError(
                 f"the state in {self._path} was written by a newer Prowess (schema {version}, known {len(MIGRATIONS)})",
                 hint="update Prowess, or use another PROWESS_HOME",
@@ -124,3 +137,37 @@ class SqliteStore:
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
         connection.execute("COMMIT")
+
+
+def _is_writable(path: str) -> bool:
+    return os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
+
+
+def _read_only(path: str, statement: str) -> list[tuple[Any, ...]]:
+    """Return rows of a database that this user may read but not write; none if it has no schema yet."""
+    connection = sqlite3.connect(f"file:{quote(path)}?mode=ro&immutable=1", uri=True)
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        return connection.execute(statement).fetchall() if version else []
+    finally:
+        connection.close()
+
+
+def _position(value: str) -> Switch:
+    try:
+        return Switch(value)
+    except ValueError:
+        raise WorldError(
+            f"the state knows a switch position '{value}' that this Prowess does not",
+            hint="update Prowess, or set the switch again",
+            code="state-unusable",
+        ) from None
+
+
+def _pack(path: str) -> str:
+    """Return a path as text that a database takes, also if its name on disk is not text."""
+    return path if is_text(path) and not path.startswith(_BYTES) else _BYTES + os.fsencode(path).hex()
+
+
+def _unpack(text: str) -> str:
+    return os.fsdecode(bytes.fromhex(text.removeprefix(_BYTES))) if text.startswith(_BYTES) else text

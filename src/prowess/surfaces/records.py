@@ -59,17 +59,19 @@ def _rejected_row(one: RejectedSkill) -> Record:
 
 
 def _skill_row(runtime: Runtime, catalog: Catalog, switches: Switches, skill: Skill) -> Record:
+    digest = runtime.digest(skill)
+    unread = () if digest else runtime.files(skill).problems
     return {
         "id": skill.id,
         "name": skill.name,
         "description": skill.description,
         "source": skill.kind.value,
-        "digest": runtime.digest(skill) or None,
+        "digest": digest or None,
         "enabled": switches.position(skill) is not Switch.OFF,
         "eligible": runtime.is_eligible(skill),
         "trusted": skill.trusted,
         "shadowed_by": catalog.shadowed.get(skill.id),
-        "problems": _problems(skill.problems),
+        "problems": _problems((*skill.problems, *unread)),
     }
 
 
@@ -77,9 +79,7 @@ def skill_record(runtime: Runtime, catalog: Catalog, skill: Skill) -> Record:
     """Return everything about one skill, as `show` does."""
     files = runtime.files(skill)
     switches = runtime.switches()
-    row = _skill_row(runtime, catalog, switches, skill)
-    row["problems"] += _problems(files.problems)
-    return row | {
+    return _skill_row(runtime, catalog, switches, skill) | {
         "category": skill.category or None,
         "path": show_path(skill.folder),
         "root": show_path(skill.root),

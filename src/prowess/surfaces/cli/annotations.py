@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from prowess.catalog.validation import CheckedSkill
 from prowess.skill.problems import KINDS, Problem, Severity
@@ -58,7 +59,7 @@ def render_sarif(checked: Sequence[CheckedSkill]) -> dict[str, Any]:
             "locations": [
                 {
                     "physicalLocation": {
-                        "artifactLocation": {"uri": file},
+                        "artifactLocation": {"uri": quote(file)},
                         "region": {"startLine": problem.line or 1, "startColumn": problem.column or 1},
                     }
                 }

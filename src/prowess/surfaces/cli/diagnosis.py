@@ -74,7 +74,11 @@ def _home(runtime: Runtime) -> Finding:
 
 
 def _sources(runtime: Runtime) -> Iterator[Finding]:
-    skills = runtime.catalog().skills
+    try:
+        skills = runtime.catalog().skills
+    except ProwessError as error:
+        yield Finding("sources", works=False, detail=error.message, hint=error.hint)
+        return
     for source in runtime.sources():
         if os.path.isdir(source.root):
             count = sum(skill.root == source.root for skill in skills)

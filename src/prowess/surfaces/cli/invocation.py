@@ -36,6 +36,13 @@ class Invocation:
 
         return Runtime(self.settings(), skills=self.skills or None)
 
+    def check_agent(self, runtime: "Runtime", agent: str) -> None:
+        """Say so if an agent is meant that the settings do not know: it sees what everybody sees."""
+        if agent and agent not in runtime.settings.agents:
+            from prowess.surfaces.cli.output import note
+
+            note(f"the settings know no agent '{agent}'; it has no list of skills")
+
 
 def json_option(function: _F) -> _F:
     """Let `--json` stand after the command as well as before it."""

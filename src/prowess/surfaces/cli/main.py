@@ -75,16 +75,15 @@ def cli(ctx: click.Context, config: str | None, profile: str | None, skills: tup
 def main() -> NoReturn:
     """Run the command line and leave with its status: 0 done, 1 no, 2 wrong usage or settings, 3 the world failed."""
     try:
-        result: object = cli.main(prog_name="prowess", standalone_mode=False)
-        status = result if isinstance(result, int) else 0
+        status = _run()
     except click.exceptions.Exit as leave:
         status = leave.exit_code
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         status = 130
     except click.ClickException as error:
         status = _report_usage(error)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         status = 0
     except ProwessError as error:
         status = _report(error)
@@ -95,10 +94,31 @@ def main() -> NoReturn:
     sys.exit(status)
 
 
+def _run() -> int:
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - it was closed before the start
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the life of the process
+    if "_PROWESS_COMPLETE" in os.environ:
+        cli.main(prog_name="prowess")
+    with cli.make_context("prowess", sys.argv[1:]) as context:
+        result: object = cli.invoke(context)
+    sys.stdout.flush()  # While a failure can still be told.
+    return result if isinstance(result, int) else 0
+
+
+def _give_up_output() -> None:
+    """Keep the interpreter from trying once more to print what nobody takes."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _report(error: ProwessError) -> int:
     from prowess.surfaces.cli.output import print_error
 
-    print_error(error, as_json="--json" in sys.argv)
+    try:
+        print_error(error, as_json="--json" in sys.argv)
+        sys.stdout.flush()
+    except OSError:
+        _give_up_output()
+        print_error(error, as_json=False)
     if isinstance(error, SettingsError):
         return _STATUS_OF_SETTINGS
     return _STATUS_OF_WORLD if isinstance(error, WorldError) else _STATUS_OF_REFUSAL

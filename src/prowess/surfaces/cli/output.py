@@ -4,11 +4,12 @@ import json
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
 from prowess.errors import ProwessError
+from prowess.skill.deception import make_printable
 from prowess.skill.problems import Problem, Severity
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["note", "print_error", "print_json", "print_problems", "print_rows", "print_text", "progress"]
 
 _T = TypeVar("_T")
-_WIDEST_COLUMN = 32
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 _MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "i"}
 
@@ -28,43 +28,44 @@ def print_json(value: Any) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print a text as it is; what the terminal's encoding lacks is escaped."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    """Print a text; what a terminal might obey, and what its encoding lacks, is escaped."""
+    shown = "\n".join(map(make_printable, text.split("\n")))
+    sys.stdout.write(_encodable(shown, sys.stdout) + "\n")
 
 
-def note(text: str) -> None:
+def note(text: str, *, label: str = "", colour: str = "cyan") -> None:
     """Say something to the person, beside the result."""
-    encoding = sys.stderr.encoding or "utf-8"
-    click.echo(text.encode(encoding, "backslashreplace").decode(encoding), err=True)
+    shown = _encodable("\n".join(map(make_printable, text.split("\n"))), sys.stderr)
+    click.echo(click.style(label, fg=colour, bold=True) + shown, err=True)
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def print_error(error: ProwessError, *, as_json: bool) -> None:
     """Say what went wrong and what to do."""
     if as_json:
         print_json({"error": {"code": error.code, "message": error.message, "hint": error.hint}})
-    note(click.style("error: ", fg="red", bold=True) + error.message)
+    note(error.message, label="error: ", colour="red")
     if error.hint:
-        note(click.style("hint: ", fg="cyan") + error.hint)
+        note(error.hint, label="hint: ")
 
 
 def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table on a terminal, and lines with tabs where a program may be reading."""
     if not sys.stdout.isatty():
         for row in rows:
-            print_text("\t".join(row))
+            sys.stdout.write(_encodable("\t".join(map(make_printable, row)), sys.stdout) + "\n")
         return
     from rich.table import Table
 
-    cells = [*rows]
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column, heading in enumerate(headings):
-        is_last = column == len(headings) - 1  # It takes what the others leave.
-        widest = max((len(row[column]) for row in cells), default=0)
-        table.add_column(
-            heading, overflow="ellipsis", no_wrap=True, min_width=None if is_last else min(widest, _WIDEST_COLUMN)
-        )
-    for row in cells:
+    table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
+    for heading in headings[:-1]:
+        table.add_column(heading, overflow="ellipsis", no_wrap=True)
+    table.add_column(headings[-1], overflow="ellipsis", no_wrap=True, ratio=1)  # It takes what the others leave.
+    for row in rows:
         table.add_row(*(_plain(cell) for cell in row))
     _console().print(table)
 
@@ -72,7 +73,7 @@ def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def _plain(cell: str) -> str:
     from rich.markup import escape
 
-    return escape(cell)
+    return escape(make_printable(cell))
 
 
 def _console() -> "Console":
@@ -86,14 +87,13 @@ def print_problems(place: str, problems: Iterable[Problem]) -> None:
     for problem in problems:
         file = f"{place}/{problem.path}" if problem.path else f"{place}/SKILL.md"
         where = ":".join(str(part) for part in (file, problem.line, problem.column) if part is not None)
-        mark = click.style(f"{_MARKS[problem.severity]} {problem.severity}", fg=_COLOURS[problem.severity])
-        print_text(f"{where}: {_styled(mark)}: {problem.message} [{problem.code}]")
+        mark = f"{_MARKS[problem.severity]} {problem.severity}"
+        lead, rest = f"{where}: ", f": {problem.message} [{problem.code}]"
+        shown = [_encodable(make_printable(part), sys.stdout) for part in (lead, mark, rest)]
+        shown[1] = click.style(shown[1], fg=_COLOURS[problem.severity]) if sys.stdout.isatty() else shown[1]
+        sys.stdout.write("".join(shown) + "\n")
         if problem.remedy:
-            print_text(f"    {_styled(click.style(problem.remedy, dim=True))}")
-
-
-def _styled(text: str) -> str:
-    return text if sys.stdout.isatty() else click.unstyle(text)
+            print_text(f"    {problem.remedy}")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import os
 import click
 
 from prowess.errors import Refused, SettingsError
+from prowess.skill.manifest import MAX_DESCRIPTION_LENGTH
 from prowess.skill.names import MAX_NAME_LENGTH, is_standard_name, sanitise_name
 from prowess.skill.repair import quote_value
 from prowess.sources.folders import SKILL_MD
@@ -36,7 +37,7 @@ State the goal in a sentence, then the steps that lead to it.
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, name: str, folder: str | None, description: str, parts: tuple[str, ...]) -> None:
-    r"""Make the folder of a new skill, valid from the start.
+    """Make the folder of a new skill, valid from the start.
 
     \b
     prowess new pdf-fill --description "Fills in PDF forms. Use when a form is to be completed."
@@ -46,26 +47,31 @@ def command(invocation: Invocation, name: str, folder: str | None, description: 
         near = sanitise_name(name)
         hint = f"use '{near}'" if near else "use lower-case letters, digits and single hyphens, as in pdf-fill"
         raise SettingsError(f"'{name}' is not a name for a skill", hint=hint, code="bad-name")
+    about = " ".join(description.split())
+    if not 0 < len(about) <= MAX_DESCRIPTION_LENGTH:
+        hint = f"say what the skill does and when to use it, in 1 to {MAX_DESCRIPTION_LENGTH:,} characters"
+        raise SettingsError(f"a description cannot have {len(about):,} characters", hint=hint, code="bad-description")
     home = folder or (invocation.skills[0] if invocation.skills else _project_skills(invocation))
     path = os.path.abspath(os.path.join(home, name))
     if os.path.lexists(path):
         raise Refused(f"{path} exists already", hint="choose another name, or remove it first", code="exists")
-    files = _write(path, name, description, parts)
+    files = _write(path, name, about, parts)
     if invocation.as_json:
         print_json({"name": name, "path": path, "files": files})
         return
     print_text(path)
     note(f"Edit {os.path.join(path, SKILL_MD)}, then: prowess validate --strict {path}")
+    if not folder and not invocation.skills:
+        note("Models see a project's skills once the project is trusted: prowess trust")
 
 
 def _project_skills(invocation: Invocation) -> str:
     return os.path.join(invocation.settings().place.project_root, ".agents", "skills")
 
 
-def _write(path: str, name: str, description: str, parts: tuple[str, ...]) -> list[str]:
+def _write(path: str, name: str, about: str, parts: tuple[str, ...]) -> list[str]:
     title = name.replace("-", " ").capitalize()
-    about = quote_value(" ".join(description.split()))
-    text = f"---\nname: {name}\ndescription: {about}\n---\n{_BODY.format(title=title)}"
+    text = f"---\nname: {name}\ndescription: {quote_value(about)}\n---\n{_BODY.format(title=title)}"
     os.makedirs(path)
     with open(os.path.join(path, SKILL_MD), "x", encoding="utf-8", newline="\n") as file:
         file.write(text)

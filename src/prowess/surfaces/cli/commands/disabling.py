@@ -18,7 +18,7 @@ _POSITIONS = [position.value for position in Switch if position is not Switch.ON
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, name: str, position: str, agent: str) -> None:
-    r"""Keep a skill from models, or show them only its name. `prowess enable` takes it back.
+    """Keep a skill from models, or show them only its name. `prowess enable` takes it back.
 
     \b
     prowess disable pdf-fill

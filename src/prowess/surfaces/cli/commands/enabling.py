@@ -15,7 +15,7 @@ __all__ = ["command"]
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, name: str, agent: str) -> None:
-    r"""Offer a skill to models again, whatever the settings say.
+    """Offer a skill to models again, whatever the settings say.
 
     \b
     prowess enable pdf-fill

@@ -15,13 +15,14 @@ __all__ = ["command"]
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, name: str, agent: str) -> int:
-    r"""Say why a model sees a skill, or why not.
+    """Say why a model sees a skill, or why not.
 
     \b
     prowess why pdf-fill
     prowess why pdf-fill --agent reviewer
     """
     with invocation.open() as runtime:
+        invocation.check_agent(runtime, agent)
         explanation = runtime.why(name, agent=agent)
     if invocation.as_json:
         print_json(explanation_record(explanation))

@@ -3,7 +3,7 @@
 import click
 
 from prowess.catalog.catalog import Catalog
-from prowess.catalog.switches import Switch
+from prowess.catalog.switches import Switch, Switches
 from prowess.runtime import Runtime
 from prowess.skill.problems import Severity
 from prowess.skill.skill import Skill
@@ -20,7 +20,7 @@ _LONGEST_DESCRIPTION = 100
 @json_option
 @click.pass_obj
 def command(invocation: Invocation) -> None:
-    r"""List all skills, with what is wrong with them.
+    """List all skills, with what is wrong with them.
 
     \b
     prowess list
@@ -34,17 +34,17 @@ def command(invocation: Invocation) -> None:
                     runtime.digest(skill)
             print_json(catalog_record(runtime, catalog))
             return
-        rows = [_row(runtime, catalog, skill) for skill in catalog.skills]
+        switches = runtime.switches()
+        rows = [
+            [skill.name, skill.id, _state(runtime, catalog, switches, skill), _short(skill.description)]
+            for skill in catalog.skills
+        ]
         print_rows(["NAME", "ID", "STATE", "DESCRIPTION"], rows)
         _print_rest(runtime, catalog)
 
 
-def _row(runtime: Runtime, catalog: Catalog, skill: Skill) -> list[str]:
-    return [skill.name, skill.id, _state(runtime, catalog, skill), _short(skill.description)]
-
-
-def _state(runtime: Runtime, catalog: Catalog, skill: Skill) -> str:
-    position = runtime.switches().position(skill)
+def _state(runtime: Runtime, catalog: Catalog, switches: Switches, skill: Skill) -> str:
+    position = switches.position(skill)
     marks = [
         "shadowed" if skill.id in catalog.shadowed else "",
         "untrusted" if not skill.trusted else "",
@@ -67,6 +67,8 @@ def _print_rest(runtime: Runtime, catalog: Catalog) -> None:
     for problem in catalog.problems:
         if problem.severity is not Severity.INFO:
             note(f"{problem.severity}: {problem.message} [{problem.code}]")
-    if not catalog.skills:
+    if not runtime.settings.policy.enabled:
+        note("No skills: they are switched off. Set enabled = true in the settings.")
+    elif not catalog.skills:
         places = "\n".join(f"  {source.root}" for source in runtime.sources())
-        note(f"No skills. Looked in:\n{places}" if places else "No skills: they are switched off.")
+        note(f"No skills. Looked in:\n{places}")

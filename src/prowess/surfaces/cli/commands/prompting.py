@@ -19,13 +19,14 @@ _CHARACTERS_PER_TOKEN = 4
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, form: str | None, agent: str) -> None:
-    r"""Print what a model is told about the skills: their names and descriptions.
+    """Print what a model is told about the skills: their names and descriptions.
 
     \b
     prowess prompt
     prowess prompt --format json
     """
     with invocation.open() as runtime:
+        invocation.check_agent(runtime, agent)
         text = runtime.catalog_text(CatalogText(form) if form else None, agent=agent)
         view = runtime.view(agent)
     if invocation.as_json:

@@ -26,7 +26,7 @@ __all__ = ["command"]
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, name: str, target: str | None) -> None:
-    r"""Show all that is known of one skill, by its name or id.
+    """Show all that is known of one skill, by its name or id.
 
     \b
     prowess show repo-survey
@@ -36,6 +36,7 @@ def command(invocation: Invocation, name: str, target: str | None) -> None:
         catalog = runtime.catalog()
         skill = catalog.get(name)
         record = skill_record(runtime, catalog, skill)
+        problems = (*skill.problems, *runtime.files(skill).problems)
         losses = _losses(runtime, skill, target) if target else ()
     if target:
         record |= {"for": target, "losses": [loss_record(loss) for loss in losses]}
@@ -43,7 +44,7 @@ def command(invocation: Invocation, name: str, target: str | None) -> None:
         print_json(record)
         return
     _print_record(record)
-    print_problems(record["path"], skill.problems)
+    print_problems(record["path"], problems)
     if target:
         _print_losses(TARGETS[target].title, losses)
 
@@ -82,9 +83,9 @@ def _print_record(record: Record) -> None:
     for label, value in rows:
         if value:
             print_text(f"{label:<12} {value}")
-    given = {key: value for key, value in record["frontmatter"].items() if key not in ("name", "description")}
-    for key, value in given.items():
-        print_text(f"{key:<12} {value}")
+    for key, value in record["frontmatter"].items():
+        if key not in ("name", "description", "version"):
+            print_text(f"{key:<12} {' '.join(str(value).split())}")
     print_text("files")
     for file in record["files"]:
         print_text(f"  {file['size']:>9,}  {file['sha256'][:12]}  {file['path']}")

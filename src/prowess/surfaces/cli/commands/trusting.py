@@ -13,7 +13,7 @@ __all__ = ["command"]
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, path: str | None) -> None:
-    r"""Let models see the skills of a project: the one around PATH, or around this folder.
+    """Let models see the skills of a project: the one around PATH, or around this folder.
 
     Look at the skills first: `prowess list` shows them, `prowess show NAME` what is in them.
 

@@ -13,7 +13,7 @@ __all__ = ["command"]
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, path: str | None) -> None:
-    r"""Hide the skills of a project from models: the one around PATH, or around this folder.
+    """Hide the skills of a project from models: the one around PATH, or around this folder.
 
     \b
     prowess untrust

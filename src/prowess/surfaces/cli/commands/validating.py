@@ -28,7 +28,7 @@ __all__ = ["command"]
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, paths: tuple[str, ...], strict: bool, form: str) -> int:
-    r"""Check skills for mistakes: folders of skills, or folders with skills below them.
+    """Check skills for mistakes: folders of skills, or folders with skills below them.
 
     Without --strict the question is: would the standard profile load it? The status is 1 if one is invalid.
 
@@ -38,9 +38,11 @@ def command(invocation: Invocation, paths: tuple[str, ...], strict: bool, form: 
     """
     settings = invocation.settings()
     reading = STRICT_READING if strict else PROFILES[invocation.profile or "standard"].reading
-    folders = list(dict.fromkeys(folder for path in paths for folder in find_skill_folders(path)))
+    found = [find_skill_folders(path) for path in paths]
+    folders = list(dict.fromkeys(folder for one in found for folder in one.folders))
     with progress(folders, "checking") as each:
         checked = [check_skill(folder, reading=reading, limits=settings.policy.limits) for folder in each]
+    checked += [verdict for one in found for verdict in one.passed_over]
     _print(checked, "json" if invocation.as_json else form)
     return 0 if all(one.valid for one in checked) else 1
 
@@ -48,11 +50,17 @@ def command(invocation: Invocation, paths: tuple[str, ...], strict: bool, form: 
 def _print(checked: Sequence[CheckedSkill], form: str) -> None:
     printers: dict[str, Callable[[Sequence[CheckedSkill]], None]] = {
         "json": lambda checked: print_json(validation_record(checked)),
-        "github": lambda checked: print_text(render_github(checked)) if checked else None,
+        "github": _print_annotations,
         "sarif": lambda checked: print_json(render_sarif(checked)),
         "text": _print_for_people,
     }
     printers[form](checked)
+
+
+def _print_annotations(checked: Sequence[CheckedSkill]) -> None:
+    text = render_github(checked)
+    if text:
+        print_text(text)
 
 
 def _print_for_people(checked: Sequence[CheckedSkill]) -> None:

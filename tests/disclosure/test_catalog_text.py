@@ -1,0 +1,215 @@
+"""The catalog as a model reads it."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from prowess.catalog.views import View
+from prowess.disclosure.catalog_text import render_catalog
+from prowess.policy import PROFILES, CatalogText, SourceKind
+from prowess.runtime import Runtime
+from prowess.skill.manifest import Manifest
+from prowess.skill.reading import parse_skill
+from prowess.skill.skill import Skill
+from tests.skills_on_disk import Home, write_skill
+
+_GOLDEN = Path(__file__).parent / "golden"
+_FILES = {
+    CatalogText.XML: "catalog.xml",
+    CatalogText.XML_WITH_LOCATION: "catalog-with-location.xml",
+    CatalogText.JSON: "catalog.json",
+    CatalogText.MARKDOWN: "catalog.md",
+}
+_WITHOUT_LOCATION = (CatalogText.XML, CatalogText.JSON)
+_SIGNS = "Uses <b> & \"quotes\" & 'ticks' > `code` *stars* _lines_ [links](x) \\ 技能 😀"
+
+any_text = st.text(st.integers(0, 0x10FFFF).map(chr) | st.sampled_from("ab <>&\"'\\`*_[]#-:\n\r\t\x00\x0b\ufffe]]>"))
+"""Text of any characters, surrogates included."""
+
+
+def _skill(name: str, description: str, *, relative: str = "") -> Skill:
+    relative = relative or name
+    folder = f"/srv/skills/{relative}"
+    return Skill(
+        f"project:{relative}", SourceKind.PROJECT, "/srv/skills", relative, folder, Manifest(name, description)
+    )
+
+
+def _view(*skills: Skill, name_only: Sequence[str] = ()) -> View:
+    return View("", skills, frozenset(name_only))
+
+
+_VIEW = _view(
+    _skill("pdf-fill", "Fills in PDF forms. Use when a form is to be completed."),
+    _skill("signs", _SIGNS, relative="odd/signs & <more>"),
+    _skill("secret-sauce", "Not shown."),
+    name_only=["project:secret-sauce"],
+)
+
+
+def _read(name: str, description: str) -> Manifest | None:
+    """Return the manifest of a file in which name and description are written as escapes."""
+    quoted = ['"' + "".join(f"\\U{ord(char):08X}" for char in text) + '"' for text in (name, description)]
+    raw = f"---\nname: {quoted[0]}\ndescription: {quoted[1]}\n---\n".encode()
+    return parse_skill(raw, folder="folder", reading=PROFILES["standard"].reading).manifest
+
+
+def _parse_xml(text: str) -> list[dict[str, str]]:
+    root = ET.fromstring(text)
+    assert root.tag == "available_skills"
+    assert {skill.tag for skill in root} == {"skill"}
+    return [{part.tag: part.text or "" for part in skill} for skill in root]
+
+
+# Golden files
+
+
+@pytest.mark.requirement("R44", "R45", "R46", "R47")
+@pytest.mark.parametrize("form", CatalogText)
+def test_form_is_as_in_its_golden_file(form: CatalogText) -> None:
+    assert render_catalog(_VIEW, form) + "\n" == (_GOLDEN / _FILES[form]).read_text("utf-8")
+
+
+@pytest.mark.requirement("R44")
+def test_xml_has_exactly_these_lines() -> None:
+    """A29."""
+    assert render_catalog(_view(_skill("a", "Does it.")), CatalogText.XML_WITH_LOCATION).splitlines() == [
+        "<available_skills>",
+        "<skill>",
+        "<name>a</name>",
+        "<description>Does it.</description>",
+        "<location>/srv/skills/a/SKILL.md</location>",
+        "</skill>",
+        "</available_skills>",
+    ]
+
+
+@pytest.mark.requirement("R44")
+def test_signs_of_xml_are_escaped() -> None:
+    """A26."""
+    text = render_catalog(_view(_skill("a", "&<>\"'")), CatalogText.XML)
+    assert "<description>&amp;&lt;&gt;&quot;&apos;</description>" in text
+
+
+@pytest.mark.requirement("J6")
+@pytest.mark.parametrize("form", CatalogText)
+def test_nothing_visible_is_no_text_at_all(form: CatalogText) -> None:
+    """A27."""
+    assert render_catalog(_view(), form) == ""
+
+
+@pytest.mark.requirement("J6", "R33")
+@pytest.mark.parametrize("form", CatalogText)
+def test_hidden_skills_are_not_mentioned(home: Home, form: CatalogText) -> None:
+    """A28."""
+    root = home.project / "skills"
+    write_skill(root, "missing", extra="requires: [no-such-command-4d1f]\n")
+    write_skill(root, "off")
+    home.write_settings('[skills]\noff = "off"\n')
+    with Runtime.open(skills=[root]) as runtime:
+        assert runtime.catalog_text(form) == ""
+        write_skill(root, "shown")
+        text = runtime.catalog_text(form)
+    assert "shown" in text
+    assert "missing" not in text
+    assert "off" not in text
+
+
+# Laws
+
+
+@pytest.mark.requirement("R44", "R45", "R43")
+@given(texts=st.lists(st.tuples(any_text, any_text), min_size=1, max_size=4))
+def test_xml_parses_back_to_exactly_the_visible_skills(texts: list[tuple[str, str]]) -> None:
+    manifests = [manifest for name, description in texts if (manifest := _read(name, description))]
+    assume(manifests)
+    skills = [_skill("x", "")._replace(id=f"project:{n}", manifest=one) for n, one in enumerate(manifests)]
+    parsed = _parse_xml(render_catalog(_view(*skills), CatalogText.XML))
+    assert parsed == [{"name": one.name, "description": one.description} for one in manifests]
+
+
+@pytest.mark.requirement("R46", "R43")
+@given(name=any_text, description=any_text)
+def test_json_parses_back_to_exactly_the_visible_skills(name: str, description: str) -> None:
+    manifest = _read(name, description)
+    assume(manifest)
+    assert manifest is not None
+    skill = _skill("x", "")._replace(manifest=manifest)
+    text = render_catalog(_view(skill), CatalogText.JSON)
+    text.encode()
+    assert json.loads(text) == {"available_skills": [{"name": manifest.name, "description": manifest.description}]}
+
+
+@pytest.mark.requirement("R47", "R43")
+@given(name=any_text, description=any_text)
+def test_markdown_has_one_line_a_skill_and_no_marks_but_its_own(name: str, description: str) -> None:
+    manifest = _read(name, description)
+    assume(manifest)
+    assert manifest is not None
+    skill = _skill("x", "")._replace(manifest=manifest)
+    lines = render_catalog(_view(skill, skill), CatalogText.MARKDOWN).split("\n")
+    assert lines[:2] == ["## Available Skills", ""]
+    assert len(lines) == 4
+    shown = re.fullmatch(r"- \*\*(.*)\*\*: (.*) \(`/srv/skills/x/SKILL\.md`\)", lines[2])
+    assert shown is not None
+    written = [re.sub(r"\\([\\`*_\[\]<>])", r"\1", part) for part in shown.groups()]
+    assert written == [manifest.name, manifest.description]
+    assert not any(re.search(r"(?<!\\)(?:\\\\)*[`*_\[\]<>]", part) for part in shown.groups())
+
+
+# What must not be in it
+
+
+@pytest.mark.requirement("R41", "R45", "R46")
+@pytest.mark.parametrize("form", _WITHOUT_LOCATION)
+def test_forms_without_location_have_no_path(form: CatalogText) -> None:
+    """RC29."""
+    text = render_catalog(_VIEW, form)
+    assert "pdf-fill" in text
+    assert "/srv" not in text
+    assert "SKILL.md" not in text
+
+
+@pytest.mark.requirement("R41", "R43")
+@pytest.mark.parametrize("form", CatalogText)
+def test_instructions_and_other_fields_are_not_in_it(home: Home, form: CatalogText) -> None:
+    root = home.project / "skills"
+    write_skill(root, "pdf", extra="license: MARKER-1\nmetadata:\n  a: MARKER-2\n", body="# MARKER-3\n")
+    with Runtime.open(skills=[root]) as runtime:
+        assert "pdf" in runtime.catalog_text(form)
+        assert "MARKER" not in runtime.catalog_text(form)
+
+
+@pytest.mark.requirement("R41")
+@pytest.mark.parametrize("profile", ["standard", "daycare"])
+def test_profiles_that_hide_paths_do_so(home: Home, profile: str) -> None:
+    with Runtime.open(profile=profile) as runtime:
+        text = runtime.catalog_text()
+    assert "<name>repo-survey</name>" in text
+    assert "location" not in text
+    assert "/bundled" not in text
+
+
+@pytest.mark.requirement("K11")
+def test_text_stays_byte_identical_when_something_invisible_changes(home: Home) -> None:
+    root = home.project / "skills"
+    write_skill(root, "pdf")
+    with Runtime.open(skills=[root]) as runtime:
+        before = runtime.catalog_text()
+        write_skill(root, "pdf", body="Other instructions.\n", files={"references/a.md": "x"})
+        write_skill(root, "broken", text="no frontmatter")
+        assert runtime.catalog_text() == before
+
+
+@pytest.mark.requirement("R37")
+@pytest.mark.parametrize("form", CatalogText)
+def test_skill_shown_by_name_only_has_no_description(form: CatalogText) -> None:
+    text = render_catalog(_VIEW, form)
+    assert "secret" in text
+    assert "Not shown" not in text

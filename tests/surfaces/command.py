@@ -1,0 +1,90 @@
+"""Ways to call the command line: as a person does, in a process of its own, or quickly, inside this one."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from prowess.surfaces.cli.main import cli
+
+__all__ = ["PROWESS", "Outcome", "call", "run", "run_on_terminal"]
+
+PROWESS = str(Path(sys.executable).with_name("prowess"))
+_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a call."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON document on standard output."""
+        return json.loads(self.stdout)
+
+
+def run(*arguments: str | bytes, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Outcome:
+    """Run the real command in a process of its own."""
+    done = subprocess.run(
+        [PROWESS, *arguments],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def call(*arguments: str) -> Outcome:
+    """Call a command that ends well, or says no, inside this process."""
+    done = CliRunner().invoke(cli, arguments, prog_name="prowess", standalone_mode=False, catch_exceptions=False)
+    value: object = done.return_value
+    return Outcome(value if isinstance(value, int) else 0, done.stdout, done.stderr)
+
+
+def run_on_terminal(arguments: Sequence[str], *, streams: str = "stdout stderr", columns: int = 120) -> Outcome:
+    """Run the real command with these streams on pseudo-terminals of their own."""
+    pairs = {name: pty.openpty() if name in streams.split() else os.pipe() for name in ("stdout", "stderr")}
+    process = subprocess.Popen(
+        [PROWESS, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=pairs["stdout"][1],
+        stderr=pairs["stderr"][1],
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "50", "LANG": "C.UTF-8"},
+    )
+    for _, inner in pairs.values():
+        os.close(inner)
+    said = _read_all({name: outer for name, (outer, _) in pairs.items()})
+    return Outcome(process.wait(_SECONDS), said["stdout"].decode(), said["stderr"].decode())
+
+
+def _read_all(handles: Mapping[str, int]) -> dict[str, bytes]:
+    """Read both streams to their ends as they come."""
+    import select
+
+    said = dict.fromkeys(handles, b"")
+    left = dict(handles)
+    while left:
+        ready, _, _ = select.select(list(left.values()), [], [], _SECONDS)
+        for name in [name for name, handle in left.items() if handle in ready]:
+            try:
+                part = os.read(left[name], 1 << 16)
+            except OSError:  # A pseudo-terminal says so that its other end is closed.
+                part = b""
+            said[name] += part
+            if not part:
+                os.close(left.pop(name))
+    return said

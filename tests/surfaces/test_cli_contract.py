@@ -1,0 +1,278 @@
+"""What every call of the command line keeps to, whatever it is given."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.skills_on_disk import Home, write_skill
+from tests.surfaces.command import PROWESS, call, run
+
+_STRANGE = b"caf\xe9"
+"""A folder's name that is no UTF-8."""
+
+
+def _bad_settings(home: Home) -> None:
+    home.write_settings("[catalog]\nscan = 3\n")
+
+
+def _bad_toml(home: Home) -> None:
+    home.write_settings("[catalog\n")
+
+
+def _damaged_state(home: Home) -> None:
+    home.prowess.mkdir()
+    (home.prowess / "state.db").write_bytes(b"this is not a database" * 50)
+
+
+def _plain_file(home: Home) -> None:
+    (home.project / "file").write_text("x")
+
+
+def _existing_skill(home: Home) -> None:
+    write_skill(home.project / ".agents" / "skills", "there")
+
+
+def _existing_settings(home: Home) -> None:
+    home.write_settings("")
+
+
+def _nothing(_: Home) -> None:
+    return
+
+
+_REFUSALS: list[tuple[list[str], Callable[[Home], None], int, str]] = [
+    (["show", "nope"], _nothing, 1, "unknown-skill"),
+    (["show", ""], _nothing, 1, "unknown-skill"),
+    (["show", "core:nope"], _nothing, 1, "unknown-skill"),
+    (["show", "\x1b[31m\n"], _nothing, 1, "unknown-skill"),
+    (["enable", "nope"], _nothing, 1, "unknown-skill"),
+    (["disable", "nope"], _nothing, 1, "unknown-skill"),
+    (["validate", "nope"], _nothing, 1, "not-found"),
+    (["validate", ""], _nothing, 1, "not-found"),
+    (["validate", "file"], _plain_file, 1, "not-found"),
+    (["trust", "nope"], _nothing, 1, "not-found"),
+    (["trust", "file"], _plain_file, 1, "not-found"),
+    (["untrust", "nope"], _nothing, 1, "not-found"),
+    (["new", "there"], _existing_skill, 1, "exists"),
+    (["init"], _existing_settings, 1, "exists"),
+    (["new", "Upper"], _nothing, 2, "bad-name"),
+    (["new", ""], _nothing, 2, "bad-name"),
+    (["new", "../up"], _nothing, 2, "bad-name"),
+    (["new", "a" * 65], _nothing, 2, "bad-name"),
+    (["new", "技能"], _nothing, 2, "bad-name"),
+    (["--profile", "nope", "list"], _nothing, 2, "bad-setting"),
+    (["--config", "nope.toml", "list"], _nothing, 2, "settings-missing"),
+    (["--config", ".", "list"], _nothing, 2, "settings-unreadable"),
+    (["list"], _bad_settings, 2, "bad-setting"),
+    (["validate", "."], _bad_settings, 2, "bad-setting"),
+    (["list"], _bad_toml, 2, "bad-toml"),
+    (["doctor"], _bad_toml, 2, "bad-toml"),
+    (["list"], _damaged_state, 3, "state-unusable"),
+    (["trust"], _damaged_state, 3, "state-unusable"),
+    (["new", "a", "--dir", "file"], _plain_file, 3, "world"),
+    (["--config", "file/p.toml", "init"], _plain_file, 3, "world"),
+]
+_USAGE = [
+    ["nope"],
+    ["--nope"],
+    ["list", "--nope"],
+    ["list", "extra"],
+    ["show"],
+    ["show", "a", "b"],
+    ["show", "safe-edit", "--for", "nope"],
+    ["why"],
+    ["prompt", "--format", "yaml"],
+    ["validate"],
+    ["validate", ".", "--format", "xml"],
+    ["new"],
+    ["new", "a", "--with", "nope"],
+    ["disable", "safe-edit", "--to", "on"],
+    ["completion"],
+    ["completion", "tcsh"],
+    ["--skills"],
+    ["--config"],
+]
+
+
+def _label(value: object) -> str | None:
+    return " ".join(map(str, value))[:30] if isinstance(value, list) else getattr(value, "__name__", None)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+@pytest.mark.parametrize(("arguments", "prepare", "status", "code"), _REFUSALS, ids=_label)
+def test_refusal_is_one_json_document_and_a_text_for_people(
+    home: Home, arguments: list[str], prepare: Callable[[Home], None], status: int, code: str
+) -> None:
+    prepare(home)
+    outcome = run("--json", *arguments)
+    assert outcome.status == status
+    assert list(outcome.json) == ["error"]
+    assert set(outcome.json["error"]) == {"code", "message", "hint"}
+    assert outcome.json["error"]["code"] == code
+    assert outcome.json["error"]["message"]
+    assert outcome.stderr.startswith("error: ")
+    assert "Traceback" not in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "prepare", "status", "code"),
+    [row for row in _REFUSALS if row[3] in ("unknown-skill", "exists", "bad-toml", "state-unusable")][::3],
+    ids=_label,
+)
+def test_refusal_without_json_leaves_standard_output_empty(
+    home: Home, arguments: list[str], prepare: Callable[[Home], None], status: int, code: str
+) -> None:
+    prepare(home)
+    outcome = run(*arguments)
+    assert (outcome.status, outcome.stdout) == (status, "")
+    assert outcome.stderr.startswith("error: ")
+    assert "\nhint: " in outcome.stderr
+
+
+@pytest.mark.parametrize("arguments", _USAGE, ids=_label)
+def test_wrong_usage_is_explained(home: Home, arguments: list[str]) -> None:
+    outcome = run(*arguments)
+    assert outcome.status == 2
+    assert outcome.stdout == ""
+    assert "Error: " in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["nope"], ["list", "--nope"], ["show"], ["--profile"]], ids=_label)
+def test_wrong_usage_is_one_json_document_too(home: Home, arguments: list[str]) -> None:
+    outcome = run("--json", *arguments)
+    assert outcome.status == 2
+    assert set(outcome.json["error"]) == {"code", "message", "hint"}
+    assert outcome.json["error"]["code"] == "usage"
+    assert outcome.stderr
+
+
+def test_call_without_a_command_shows_the_help(home: Home) -> None:
+    outcome = run()
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (2, "", run("--help").stdout)
+
+
+def test_hint_names_what_was_meant(home: Home) -> None:
+    assert "hint: did you mean 'safe-edit' or" in run("show", "safe-edti").stderr
+    assert "hint: use 'my-skill'" in run("new", "My Skill").stderr
+
+
+def test_version_is_one_line(home: Home) -> None:
+    outcome = run("--version")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    assert outcome.stdout.startswith("prowess, version ")
+
+
+def test_warnings_go_to_standard_error(home: Home) -> None:
+    root = home.project / "skills"
+    write_skill(root, "good")
+    write_skill(root, "broken", text="no frontmatter")
+    outcome = run("--skills", str(root), "--skills", "nowhere", "list")
+    assert outcome.status == 0
+    assert outcome.stdout.splitlines() == ["good\tproject:good\tok\tDoes a thing. Use when the thing is asked for."]
+    assert f"not loaded: {root}/broken: " in outcome.stderr
+    assert "[no-frontmatter]" in outcome.stderr
+    assert "[source-missing]" in outcome.stderr
+
+
+def test_one_bad_skill_does_not_hide_the_others(home: Home) -> None:
+    root = home.project / "skills"
+    write_skill(root, "good")
+    for number, text in enumerate([b"", b"\xff\xfe", b"---\n", b"---\n&a [*a]\n---\n", b"\0" * 9_000]):
+        write_skill(root, f"bad-{number}", text=text)
+    found = run("--json", "--skills", str(root), "list").json
+    assert [row["name"] for row in found["skills"]] == ["good"]
+    assert len(found["rejected"]) == 5
+
+
+# The world is as it is
+
+
+@pytest.mark.parametrize("command", ["list", "prompt", "doctor", "show good", "why good"])
+def test_path_that_is_no_utf_8_works(home: Home, command: str) -> None:
+    root = os.path.join(os.fsencode(home.project), _STRANGE)
+    write_skill(Path(os.fsdecode(root)), "good", files={os.fsdecode(b"\xff.txt"): "x"})
+    for extra in ([], ["--json"]):
+        outcome = run(b"--skills", root, *extra, *command.split())
+        assert (outcome.status, "Traceback" in outcome.stderr) == (0, False)
+        assert "good" in outcome.stdout or command == "doctor"
+    validated = run("--json", "validate", root)
+    assert (validated.status, validated.json["skills"][0]["name"]) == (0, "good")
+    assert "caf\\xe9" in validated.json["skills"][0]["path"]
+
+
+def test_path_that_is_no_utf_8_can_be_named_in_an_error(home: Home) -> None:
+    for arguments in ([b"show", _STRANGE], [b"--config", _STRANGE, b"list"], [b"validate", _STRANGE]):
+        outcome = run(b"--json", *arguments)
+        assert outcome.status in (1, 2)
+        assert "caf" in outcome.json["error"]["message"]
+
+
+@pytest.mark.parametrize("encoding", [{"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}])
+def test_plain_terminal_gets_escapes_for_what_it_cannot_show(home: Home, encoding: dict[str, str]) -> None:
+    root = home.project / "skills"
+    write_skill(root, "good", description="Grüße, 技能, 🧭.")
+    environment = {"LANG": "C", **encoding}
+    listed = run("--skills", str(root), "list", env=environment)
+    assert (listed.status, listed.stderr) == (0, "")
+    assert listed.stdout.rstrip().endswith((r"Gr\xfc\xdfe, \u6280\u80fd, \U0001f9ed.", "Grüße, 技能, 🧭."))
+    as_json = run("--skills", str(root), "--json", "list", env=environment)
+    assert as_json.json["skills"][0]["description"] == "Grüße, 技能, 🧭."
+    assert run("doctor", env=environment).status == 0
+    assert run("show", "nöpe", env=environment).status == 1
+
+
+@pytest.mark.requirement("J5")
+def test_pipe_in_a_skills_folder_keeps_nobody_waiting(home: Home) -> None:
+    root = home.project / "skills"
+    write_skill(root, "good")
+    write_skill(root, "piped", files={"data": "x"})
+    (root / "piped" / "data").unlink()
+    os.mkfifo(root / "piped" / "data")
+    (root / "waiting").mkdir()
+    os.mkfifo(root / "waiting" / "SKILL.md")
+    os.mkfifo(root / "pipe")
+    found = run("--json", "--skills", str(root), "list").json
+    assert [(row["name"], row["digest"] is None) for row in found["skills"]] == [("good", False), ("piped", True)]
+    assert [one["problems"][0]["code"] for one in found["rejected"]] == ["not-a-file"]
+    shown = run("--json", "--skills", str(root), "show", "piped").json
+    assert [problem["code"] for problem in shown["problems"]] == ["not-a-file"]
+    assert run("--json", "validate", str(root)).status == 1
+
+
+def test_home_that_cannot_be_made_still_lists(home: Home) -> None:
+    outcome = run("list", env={"PROWESS_HOME": "/proc/no-such-home"})
+    assert (outcome.status, outcome.stderr) == (0, "")
+    assert "safe-edit" in outcome.stdout
+
+
+def test_source_folders_are_not_written(home: Home) -> None:
+    root = home.project / "skills"
+    write_skill(root, "good")
+    before = {path: path.stat().st_mtime_ns for path in [root, *root.rglob("*")]}
+    for arguments in (["list", "--json"], ["show", "good"], ["validate", str(root)], ["disable", "good"]):
+        assert run("--skills", str(root), *arguments).status == 0
+    assert {path: path.stat().st_mtime_ns for path in [root, *root.rglob("*")]} == before
+
+
+def test_in_process_and_child_process_say_the_same(home: Home) -> None:
+    assert call("list", "--json").json == run("list", "--json").json
+
+
+@pytest.mark.slow
+def test_interrupted_command_leaves_quietly(home: Home) -> None:
+    folder = write_skill(home.project / "skills", "big")
+    with open(folder / "data", "wb") as file:
+        os.truncate(file.fileno(), 1_000 << 20)  # A hole takes no room, but is hashed like anything else.
+    with subprocess.Popen(
+        [PROWESS, "--skills", "skills", "list", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        time.sleep(0.8)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (130, "")
+    assert "Traceback" not in stderr

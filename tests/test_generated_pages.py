@@ -1,0 +1,27 @@
+"""The pages of the docs that are made from the source."""
+
+from prowess.settings import SETTINGS
+from prowess.skill.problems import KINDS
+from prowess.surfaces.cli.main import COMMANDS
+from tools import problems, reference
+
+
+def test_page_of_problems_has_every_code_in_the_order_of_the_table() -> None:
+    headings = [line.removeprefix("### ") for line in problems.render_page().splitlines() if line.startswith("### ")]
+    assert headings == list(KINDS)
+
+
+def test_groups_of_problems_begin_with_codes_that_exist() -> None:
+    assert problems.GROUPS.keys() <= KINDS.keys()
+    assert next(iter(problems.GROUPS)) == next(iter(KINDS))
+
+
+def test_page_of_settings_has_every_setting() -> None:
+    headings = [line.removeprefix("## ") for line in reference.render_settings().splitlines() if line.startswith("## ")]
+    assert headings == [*(setting.path for setting in SETTINGS), "The whole file"]
+
+
+def test_page_of_commands_has_every_command_with_an_example() -> None:
+    parts = reference.render_cli().split("\n## prowess ")[1:]
+    assert [part.partition("\n")[0] for part in parts] == list(COMMANDS)
+    assert all("prowess" in part.partition("```sh\n")[2].partition("```")[0] for part in parts)

@@ -1,0 +1,107 @@
+"""The profiles: the design's table, as data."""
+
+from dataclasses import FrozenInstanceError
+from enum import StrEnum
+
+import pytest
+
+from prowess import policy
+from prowess.policy import DEFAULT_PROFILE, PROFILES, STRICT_READING, Limits, Policy
+
+_SOURCES = {
+    "standard": [
+        "project project .prowess/skills",
+        "project project .agents/skills",
+        "project project .claude/skills",
+        "user prowess-home skills",
+        "agents home .agents/skills",
+        "user home .claude/skills",
+        "plugin plugins ",
+        "core bundled ",
+    ],
+    "daycare": [
+        "core bundled ",
+        "config prowess-home skills",
+        "user user-folder personal",
+        "plugin plugins ",
+        "agents home .agents/skills",
+    ],
+    "workspace": ["workspace working-folder skills"],
+    "agent-base": [
+        "project working-folder .agent/skills",
+        "project working-folder .claude/skills",
+        "user home .agent/skills",
+        "core bundled ",
+    ],
+    "remcochat": [
+        "project working-folder .skills",
+        "project project .agents/skills",
+        "agents home .agents/skills",
+        "user home .remcochat/skills",
+    ],
+}
+_VALUES = {
+    "enabled": [True, True, True, True, False],
+    "scan": ["recursive", "recursive", "root-and-children", "children", "children"],
+    "reading.parse": ["repair", "plain", "fallback", "strict", "strict"],
+    "reading.unknown_keys": ["dialects", "ignore", "ignore", "refuse", "warn"],
+    "reading.name_rule": ["warn", "folder-default", "sanitise", "must-match", "must-match"],
+    "reading.missing_description": ["refuse", "allow", "refuse", "refuse", "refuse"],
+    "same_name": ["first-wins", "keep-all", "last-wins", "first-wins", "first-wins"],
+    "catalog_text": ["xml", "xml", "markdown", "xml-with-location", "json"],
+    "refresh": ["watched", "each-turn", "start", "start", "start"],
+    "project_trust": ["ask", "always", "always", "always", "always"],
+    "links": ["known-roots", "skip", "skip", "skip", "skip"],
+    "limits.max_skills": [1_000_000, 1_000_000, 1_000_000, 1_000_000, 200],
+}
+_ENUMERATIONS = [kind for kind in vars(policy).values() if isinstance(kind, type) and issubclass(kind, StrEnum)]
+
+
+def test_profiles_are_these_and_standard_is_the_default() -> None:
+    assert list(PROFILES) == ["standard", "daycare", "workspace", "agent-base", "remcochat"]
+    assert DEFAULT_PROFILE == "standard"
+
+
+@pytest.mark.requirement("R17", "R18", "R20", "R21", "R22", "R23", "R123", "J2")
+@pytest.mark.parametrize("profile", PROFILES)
+def test_profile_searches_the_sources_of_its_document_in_order(profile: str) -> None:
+    rules = [f"{rule.kind} {rule.anchor} {rule.path}" for rule in PROFILES[profile].sources]
+    assert rules == _SOURCES[profile]
+
+
+@pytest.mark.requirement("R9", "R10", "R13", "R14", "R16", "R25", "R29", "R32", "R33", "R36")
+@pytest.mark.parametrize("value", _VALUES)
+def test_profiles_have_the_values_of_their_documents(value: str) -> None:
+    found: list[object] = []
+    for profile in PROFILES.values():
+        part: object = profile
+        for name in value.split("."):
+            part = getattr(part, name)
+        found.append(part)
+    assert found == _VALUES[value]
+
+
+@pytest.mark.requirement("J5")
+def test_limits_have_the_defaults_of_the_documents() -> None:
+    assert Limits() == Limits(
+        max_depth=6,
+        max_folders=100_000,
+        max_skills=1_000_000,
+        max_skill_md_bytes=200_000,
+        max_resource_bytes=2_000_000,
+    )
+
+
+def test_strict_reading_is_strict_and_the_standard_is_not() -> None:
+    assert STRICT_READING.strict
+    assert [name for name, profile in PROFILES.items() if profile.reading.strict] == ["agent-base", "remcochat"]
+
+
+def test_policy_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Policy().enabled = False  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("kind", _ENUMERATIONS, ids=lambda kind: kind.__name__)
+def test_values_in_a_settings_file_are_kebab_case(kind: type[StrEnum]) -> None:
+    assert all(choice.value == choice.name.lower().replace("_", "-") for choice in kind)
