@@ -1,0 +1,169 @@
+"""The digest of a skill is that of its files now; they are read again only if one may have changed."""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from prowess.catalog.digests import Digests
+from prowess.policy import SourceKind
+from prowess.skill.manifest import Manifest
+from prowess.skill.skill import Skill
+from prowess.sources.skill_files import read_skill_files
+from tests.sources.building import ask_child, write_skill
+
+_SETTLING_SECONDS = 0.13
+"""After so long, the stamps of files are relied on for digests."""
+
+
+def _skill(folder: Path) -> Skill:
+    kind = SourceKind.USER
+    return Skill(f"user:{folder.name}", kind, str(folder.parent), folder.name, str(folder), Manifest("x", "d"))
+
+
+def _write(folder: Path) -> Path:
+    write_skill(folder, name="x")
+    (folder / "scripts").mkdir()
+    (folder / "scripts" / "run.py").write_text("print(1)\n")
+    return folder
+
+
+def _edit(folder: Path) -> None:
+    (folder / "scripts" / "run.py").write_text("print(2)\n")
+
+
+def _edit_with_a_forged_time(folder: Path) -> None:
+    path = folder / "scripts" / "run.py"
+    before = path.stat()
+    path.write_text("print(2)\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _add(folder: Path) -> None:
+    (folder / "scripts" / "new.py").write_text("")
+
+
+def _remove(folder: Path) -> None:
+    (folder / "scripts" / "run.py").unlink()
+
+
+def _make_executable(folder: Path) -> None:
+    (folder / "scripts" / "run.py").chmod(0o755)
+
+
+def _rename(folder: Path) -> None:
+    (folder / "scripts" / "run.py").rename(folder / "scripts" / "go.py")
+
+
+def _swap_by_rename(folder: Path) -> None:
+    other = folder.parent / "other.py"
+    other.write_text("print(2)\n")
+    shutil.copystat(folder / "scripts" / "run.py", other)
+    other.replace(folder / "scripts" / "run.py")
+
+
+def _replace_by_a_link(folder: Path) -> None:
+    (folder / "scripts" / "run.py").unlink()
+    (folder / "scripts" / "run.py").symlink_to("../SKILL.md")
+
+
+_CHANGES: list[Callable[[Path], None]] = [
+    *(_edit, _edit_with_a_forged_time, _add, _remove, _make_executable, _rename, _swap_by_rename, _replace_by_a_link)
+]
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize("change", _CHANGES)
+def test_fresh_skill_that_changes_has_another_digest_at_once(change: Callable[[Path], None], tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    digests = Digests()
+    before = digests.of(_skill(folder))
+    change(folder)
+    after = digests.of(_skill(folder))
+    assert before != after == read_skill_files(str(folder)).digest
+
+
+@pytest.mark.requirement("K1")
+def test_settled_skill_that_changes_has_another_digest_at_once(tmp_path: Path) -> None:
+    """All kinds of change in one test: each needs a skill that has lain for a while."""
+    folders = {change: _write(tmp_path / change.__name__) for change in _CHANGES}
+    time.sleep(_SETTLING_SECONDS)
+    digests = Digests(str(tmp_path / "cache"))
+    before = {change: digests.of(_skill(folder)) for change, folder in folders.items()}
+    digests.save()
+    later = Digests(str(tmp_path / "cache"))
+    for change, folder in folders.items():
+        assert later.of(_skill(folder)) == before[change]
+        change(folder)
+        for known in (digests, later):
+            assert before[change] != known.of(_skill(folder)) == read_skill_files(str(folder)).digest, change.__name__
+
+
+_COUNT_READS = """
+import json, os, sys
+from pathlib import Path
+
+opened = []
+sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" else None)
+from prowess.catalog.digests import Digests
+from tests.catalog.test_digests import _skill
+
+digests, found = Digests(sys.argv[2]), []
+for _ in range(2):
+    if "fresh" in sys.argv:
+        os.utime(sys.argv[1] + "/scripts/run.py")
+    found.append(digests.of(_skill(Path(sys.argv[1]))))
+digests.save()
+print(json.dumps([found[0] == found[1], len([path for path in opened if path in (b"run.py", "run.py")])]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("K1")
+def test_settled_files_are_read_once_across_processes(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    time.sleep(_SETTLING_SECONDS)
+    assert ask_child(_COUNT_READS, folder, tmp_path / "cache") == [True, 1]
+    assert ask_child(_COUNT_READS, folder, tmp_path / "cache") == [True, 0]
+    for file in (tmp_path / "cache").iterdir():
+        file.write_bytes(b"damaged")
+    assert ask_child(_COUNT_READS, folder, tmp_path / "cache") == [True, 1]
+
+
+@pytest.mark.requirement("K1")
+def test_fresh_files_are_read_each_time(tmp_path: Path) -> None:
+    assert ask_child(_COUNT_READS, _write(tmp_path / "x"), tmp_path / "cache", "fresh") == [True, 2]
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.requirement("K1")
+def test_skill_with_a_file_that_must_not_be_read_has_no_digest(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    os.mkfifo(folder / "pipe")
+    found = Digests().read(_skill(folder))
+    assert ([problem.code for problem in found.problems], found.digest) == (["not-a-file"], "")
+    assert Digests().of(_skill(folder)) == ""
+    (folder / "pipe").unlink()
+    assert len(Digests().of(_skill(folder))) == 64
+
+
+@pytest.mark.requirement("K1")
+def test_skill_behind_a_link_has_the_digest_of_its_files(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    (tmp_path / "link").symlink_to(folder)
+    digests = Digests()
+    assert digests.of(_skill(tmp_path / "link")) == digests.of(_skill(folder))
+    _edit(folder)
+    assert digests.of(_skill(tmp_path / "link")) == read_skill_files(str(folder)).digest
+
+
+@pytest.mark.requirement("K1")
+def test_cache_that_cannot_be_written_does_no_harm(tmp_path: Path) -> None:
+    skill = _skill(Path(json.__file__).parent)  # Any folder that has lain for a while.
+    digests = Digests("/proc/nothing/here")
+    assert len(digests.of(skill)) == 64
+    digests.save()

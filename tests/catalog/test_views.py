@@ -1,0 +1,211 @@
+"""What one agent may see of a catalog, and a reason for everything it may not."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from prowess.catalog.catalog import Catalog
+from prowess.catalog.precedence import rank_skills
+from prowess.catalog.switches import Switch, Switches, SwitchKey, switch_key
+from prowess.catalog.views import Reason, View, make_view
+from prowess.errors import ToolInputError
+from prowess.policy import SameName, SourceKind
+from prowess.skill.manifest import Behaviour, Manifest, Requirements
+from prowess.skill.skill import Skill
+from tests.catalog.probes import PaperProbe
+
+
+def _skill(
+    name: str, kind: SourceKind = SourceKind.USER, *, trusted: bool = True, behaviour: Behaviour | None = None
+) -> Skill:
+    manifest = Manifest(name, "Does it.", additions=behaviour)
+    return Skill(f"{kind}:{name}", kind, f"/{kind}", name, f"/{kind}/{name}", manifest, (), trusted)
+
+
+def _catalog(*skills: Skill, same_name: SameName = SameName.FIRST_WINS) -> Catalog:
+    ranking = rank_skills(skills, same_name)
+    return Catalog(tuple(ranking.skills), ranking.shadowed, by_name=ranking.by_name, by_id=ranking.by_id)
+
+
+def _view(
+    catalog: Catalog, *, switches: Switches | None = None, allowlist: Sequence[str] | None = None, agent: str = ""
+) -> View:
+    return make_view(catalog, probe=PaperProbe(), switches=switches, allowlist=allowlist, agent=agent)
+
+
+def _reasons(view: View, identity: str) -> list[str]:
+    return [reason.code for reason in view.hidden.get(identity, ())]
+
+
+_THREE = _catalog(_skill("alpha"), _skill("beta"), _skill("gamma", SourceKind.CORE))
+
+
+@pytest.mark.requirement("R38", "R39", "R40")
+@pytest.mark.parametrize(
+    ("allowlist", "expected"),
+    [
+        pytest.param(None, ("alpha", "beta", "gamma"), id="undefined"),
+        pytest.param([], (), id="empty"),
+        pytest.param(["*"], ("alpha", "beta", "gamma"), id="everything"),
+        pytest.param(["beta", "*"], ("alpha", "beta", "gamma"), id="everything, and a name"),
+        pytest.param(["gamma", "alpha"], ("alpha", "gamma"), id="names, in the catalog's order"),
+        pytest.param(["core:gamma"], ("gamma",), id="an id"),
+        pytest.param(["nothing"], (), id="an unknown name"),
+        pytest.param(("beta",), ("beta",), id="a tuple"),
+    ],
+)
+def test_allowlist_decides_what_is_visible(allowlist: Sequence[str] | None, expected: tuple[str, ...]) -> None:
+    view = _view(_THREE, allowlist=allowlist)
+    assert view.names() == expected
+    assert len(view.visible) + len(view.hidden) == 3
+    assert {reason.code for reasons in view.hidden.values() for reason in reasons} <= {"hidden"}
+
+
+@pytest.mark.requirement("R38", "R42")
+def test_hidden_skill_cannot_be_asked_for_and_the_answer_lists_what_can() -> None:
+    """S12."""
+    view = _view(_THREE, allowlist=["alpha", "gamma"])
+    assert view.get("alpha").id == "user:alpha"
+    assert view.get("core:gamma").name == "gamma"
+    for name in ("beta", "user:beta", "nothing"):
+        with pytest.raises(ToolInputError, match=f"Unknown or unavailable skill: {name}") as caught:
+            view.get(name)
+        assert (caught.value.code, caught.value.hint) == ("unknown-skill", "available skills: alpha, gamma")
+    with pytest.raises(ToolInputError) as caught:
+        _view(_THREE, allowlist=[]).get("alpha")
+    assert caught.value.hint == "available skills: none"
+
+
+# Switches
+
+_BETA = _THREE.get("beta")
+_KEY = switch_key(_BETA)
+
+
+@pytest.mark.requirement("R37")
+@pytest.mark.parametrize("agent", ["", "reviewer"])
+@pytest.mark.parametrize(
+    ("position", "visible", "name_only", "reasons"),
+    [
+        (Switch.ON, True, False, []),
+        (Switch.NAME_ONLY, True, True, []),
+        (Switch.USER_ONLY, False, False, ["hidden"]),
+        (Switch.OFF, False, False, ["disabled"]),
+    ],
+)
+@pytest.mark.parametrize("by", ["name", "id", "key"])
+def test_switch_in_every_position_counts_for_everybody(
+    by: str, position: Switch, reasons: list[str], agent: str, *, visible: bool, name_only: bool
+) -> None:
+    switches = (
+        Switches(by_key={("", _KEY): position})
+        if by == "key"
+        else Switches({("", "beta" if by == "name" else "user:beta"): position})
+    )
+    view = _view(_THREE, switches=switches, agent=agent)
+    assert (_BETA in view.visible, "user:beta" in view.name_only, _reasons(view, "user:beta")) == (
+        visible,
+        name_only,
+        reasons,
+    )
+    assert {"alpha", "gamma"} <= set(view.names())
+
+
+@pytest.mark.requirement("R37", "R40")
+@pytest.mark.parametrize("position", list(Switch))
+@pytest.mark.parametrize("general", list(Switch))
+def test_agents_own_switch_counts_before_the_general_one(general: Switch, position: Switch) -> None:
+    switches = Switches({("", "beta"): general, ("reviewer", "beta"): position})
+    assert switches.position(_BETA, agent="reviewer") is position
+    assert switches.position(_BETA, agent="other") is general
+    assert switches.position(_BETA) is general
+
+
+@pytest.mark.requirement("R37")
+def test_what_a_person_set_counts_before_the_settings_and_an_id_before_a_name() -> None:
+    settings = {("", "beta"): Switch.OFF, ("", "user:beta"): Switch.NAME_ONLY}
+    assert Switches(settings).position(_BETA) is Switch.NAME_ONLY
+    assert Switches(settings, {("", _KEY): Switch.ON}).position(_BETA) is Switch.ON
+    assert (
+        Switches({("reviewer", "beta"): Switch.OFF}, {("", _KEY): Switch.ON}).position(_BETA, agent="reviewer")
+        is Switch.OFF
+    )
+
+
+@pytest.mark.requirement("R37")
+def test_no_switch_leaves_every_skill_on() -> None:
+    assert not Switches()
+    assert Switches().position(_BETA, agent="x") is Switch.ON
+
+
+@pytest.mark.requirement("R37")
+def test_switch_of_a_projects_skill_is_bound_to_its_project() -> None:
+    one = _skill("x", SourceKind.PROJECT)
+    other = one._replace(root="/elsewhere")
+    assert switch_key(one) == SwitchKey("project:x", "/project")
+    assert switch_key(_skill("x", SourceKind.WORKSPACE)).root == "/workspace"
+    assert switch_key(_skill("x", SourceKind.CORE)) == SwitchKey("core:x")
+    switches = Switches(by_key={("", switch_key(one)): Switch.OFF})
+    assert (switches.position(one), switches.position(other)) == (Switch.OFF, Switch.ON)
+
+
+# Other reasons
+
+
+@pytest.mark.requirement("R41", "K7")
+@pytest.mark.parametrize(
+    ("skill", "reason"),
+    [
+        pytest.param(
+            _skill("x", SourceKind.PROJECT, trusted=False),
+            Reason("untrusted", "its project is not trusted", "prowess trust, after a look at the skill"),
+            id="untrusted",
+        ),
+        pytest.param(
+            _skill("x", behaviour=Behaviour(model_invocable=False)),
+            Reason("hidden", "its author lets only people invoke it", "invoke it by /x, or change its manifest"),
+            id="for people only",
+        ),
+        pytest.param(
+            _skill("x", behaviour=Behaviour(requires=Requirements(binaries=("jq",)))),
+            Reason("ineligible", "the command 'jq' is not installed", "provide what is missing"),
+            id="ineligible",
+        ),
+    ],
+)
+def test_skill_is_hidden_for_a_reason_with_a_remedy(skill: Skill, reason: Reason) -> None:
+    assert _view(_catalog(skill)) == View("", hidden={skill.id: (reason,)})
+
+
+@pytest.mark.requirement("R29", "K7")
+def test_shadowed_skill_is_hidden_and_names_the_winner() -> None:
+    view = _view(_catalog(_skill("x", SourceKind.PROJECT), _skill("x")))
+    assert [skill.id for skill in view.visible] == ["project:x"]
+    assert view.hidden["user:x"][0].message == "project:x has the same name and takes precedence"
+
+
+@pytest.mark.requirement("R29")
+def test_skills_of_one_name_that_are_all_kept_are_all_visible_and_the_first_answers() -> None:
+    view = _view(_catalog(_skill("x", SourceKind.CORE), _skill("x"), same_name=SameName.KEEP_ALL))
+    assert ([skill.id for skill in view.visible], view.names()) == (["core:x", "user:x"], ("x",))
+    assert (view.get("x").id, view.get("user:x").id) == ("core:x", "user:x")
+
+
+@pytest.mark.requirement("K7")
+def test_every_reason_is_given_at_once() -> None:
+    winner = _skill("x", SourceKind.CORE)
+    skill = _skill(
+        "x",
+        SourceKind.PROJECT,
+        trusted=False,
+        behaviour=Behaviour(model_invocable=False, requires=Requirements(binaries=("jq",), environment=("KEY",))),
+    )
+    view = _view(_catalog(winner, skill), switches=Switches({("", "project:x"): Switch.OFF}), allowlist=["core:x"])
+    assert _reasons(view, "project:x") == [
+        *("shadowed", "disabled", "hidden", "hidden", "untrusted", "ineligible", "ineligible")
+    ]
+    assert all(reason.message and reason.remedy for reason in view.hidden["project:x"])
+
+
+def test_skill_that_only_people_lack_stays_visible_to_the_model() -> None:
+    assert _view(_catalog(_skill("x", behaviour=Behaviour(user_invocable=False)))).names() == ("x",)
