@@ -38,7 +38,7 @@ check: install  ## The whole gate: format, lint, types, imports, tests, docs
 	$(BIN)/python tools/requirements.py --check
 	$(BIN)/python tools/problems.py --check
 	$(BIN)/python tools/reference.py --check
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 format: install  ## Format and mend what can be mended by a machine
 	$(BIN)/ruff format .
@@ -57,7 +57,7 @@ docs: install  ## Make the generated pages and build the docs in site/
 	$(BIN)/python tools/requirements.py
 	$(BIN)/python tools/problems.py
 	$(BIN)/python tools/reference.py
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: install  ## Measure beside peers and floors, and write bench/RESULTS.md (takes long)
 	$(BIN)/python -m bench.startup

@@ -97,7 +97,6 @@ def test_unknown_name_is_not_found_with_the_nearest_ones(runtime: Runtime) -> No
     assert (caught.value.code, caught.value.hint) == ("unknown-skill", "did you mean 'alpha'?")
 
 
-@pytest.mark.requirement("K11")
 def test_same_objects_are_returned_while_nothing_changes(runtime: Runtime) -> None:
     assert runtime.catalog() is runtime.catalog()
     assert runtime.view() is runtime.view()
@@ -140,7 +139,6 @@ def test_nothing_is_there_while_skills_are_switched_off(home: Home, root: Path) 
         assert _codes(runtime, "alpha") == ["disabled"]
 
 
-@pytest.mark.requirement("K1")
 def test_digest_names_the_exact_files(runtime: Runtime, root: Path) -> None:
     alpha = runtime.catalog().get("alpha")
     first = runtime.digest(alpha)
@@ -153,7 +151,6 @@ def test_digest_names_the_exact_files(runtime: Runtime, root: Path) -> None:
     assert runtime.digest(alpha) == first
 
 
-@pytest.mark.requirement("K1")
 def test_skill_with_a_link_that_leads_out_has_no_digest(runtime: Runtime, root: Path) -> None:
     (root / "alpha" / "passwd").symlink_to("/etc/passwd")
     alpha = runtime.catalog().get("alpha")
@@ -266,7 +263,6 @@ def test_list_of_an_agent_filters_its_view_only(home: Home, root: Path) -> None:
         assert _codes(runtime, "beta", agent="one") == ["hidden"]
 
 
-@pytest.mark.requirement("R59")
 def test_invisible_name_is_refused_with_the_visible_ones(runtime: Runtime) -> None:
     with pytest.raises(ToolInputError) as caught:
         runtime.filtered(["alpha"]).get("beta")

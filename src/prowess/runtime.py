@@ -104,14 +104,14 @@ class Runtime:
         """Return what the agent of this name may see; its list of skills and its switches are in the settings."""
         with self._lock:
             catalog = self._keeper.current()
-            key = (catalog.generation, self._store.version(), self._probe.state())
+            basis = (catalog.generation, self._store.version())
             known = self._views.get(agent)
-            if known is not None and known[0] == key:
+            if known is not None and known[0] == (*basis, self._probe.state()):
                 return known[1]
             made = make_view(
                 catalog, probe=self._probe, switches=self.switches(), allowlist=self._allowlist(agent), agent=agent
             )
-            self._views[agent] = (key, made)
+            self._views[agent] = ((*basis, self._probe.state()), made)
             return made
 
     def filtered(self, allowlist: Sequence[str] | None, *, agent: str = EVERY_AGENT) -> View:

@@ -76,7 +76,6 @@ _CHANGES: list[Callable[[Path], None]] = [
 ]
 
 
-@pytest.mark.requirement("K1")
 @pytest.mark.parametrize("change", _CHANGES)
 def test_fresh_skill_that_changes_has_another_digest_at_once(change: Callable[[Path], None], tmp_path: Path) -> None:
     folder = _write(tmp_path / "x")
@@ -87,7 +86,6 @@ def test_fresh_skill_that_changes_has_another_digest_at_once(change: Callable[[P
     assert before != after == read_skill_files(str(folder)).digest
 
 
-@pytest.mark.requirement("K1")
 def test_settled_skill_that_changes_has_another_digest_at_once(tmp_path: Path) -> None:
     """All kinds of change in one test: each needs a skill that has lain for a while."""
     folders = {change: _write(tmp_path / change.__name__) for change in _CHANGES}
@@ -123,7 +121,6 @@ print(json.dumps([found[0] == found[1], len([path for path in opened if path in 
 
 
 @pytest.mark.slow
-@pytest.mark.requirement("K1")
 def test_settled_files_are_read_once_across_processes(tmp_path: Path) -> None:
     folder = _write(tmp_path / "x")
     time.sleep(_SETTLING_SECONDS)
@@ -134,13 +131,11 @@ def test_settled_files_are_read_once_across_processes(tmp_path: Path) -> None:
     assert ask_child(_COUNT_READS, folder, tmp_path / "cache") == [True, 1]
 
 
-@pytest.mark.requirement("K1")
 def test_fresh_files_are_read_each_time(tmp_path: Path) -> None:
     assert ask_child(_COUNT_READS, _write(tmp_path / "x"), tmp_path / "cache", "fresh") == [True, 2]
     assert not (tmp_path / "cache").exists()
 
 
-@pytest.mark.requirement("K1")
 def test_skill_with_a_file_that_must_not_be_read_has_no_digest(tmp_path: Path) -> None:
     folder = _write(tmp_path / "x")
     os.mkfifo(folder / "pipe")
@@ -151,7 +146,6 @@ def test_skill_with_a_file_that_must_not_be_read_has_no_digest(tmp_path: Path) -
     assert len(Digests().of(_skill(folder))) == 64
 
 
-@pytest.mark.requirement("K1")
 def test_skill_behind_a_link_has_the_digest_of_its_files(tmp_path: Path) -> None:
     folder = _write(tmp_path / "x")
     (tmp_path / "link").symlink_to(folder)
@@ -161,7 +155,17 @@ def test_skill_behind_a_link_has_the_digest_of_its_files(tmp_path: Path) -> None
     assert digests.of(_skill(tmp_path / "link")) == read_skill_files(str(folder)).digest
 
 
-@pytest.mark.requirement("K1")
+def test_digests_of_any_name_can_be_kept(tmp_path: Path) -> None:
+    names = (b"plain", b"\xff")
+    skills = [_skill(_write(Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)))) for name in names]
+    time.sleep(_SETTLING_SECONDS)
+    digests = Digests(str(tmp_path / "cache"))
+    found = [digests.of(skill) for skill in skills]
+    digests.save()
+    later = Digests(str(tmp_path / "cache"))
+    assert [later.of(skill) for skill in skills] == found
+
+
 def test_cache_that_cannot_be_written_does_no_harm(tmp_path: Path) -> None:
     skill = _skill(Path(json.__file__).parent)  # Any folder that has lain for a while.
     digests = Digests("/proc/nothing/here")

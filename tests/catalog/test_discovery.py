@@ -269,7 +269,7 @@ def test_policy_of_links_and_mode_of_the_source_are_obeyed(tmp_path: Path) -> No
     assert ids(discover([replace(everything, scan=Scan.CHILDREN)])) == ["user:a", "user:l"]
 
 
-@pytest.mark.requirement("R12", "R104")
+@pytest.mark.requirement("R12")
 def test_only_the_head_of_a_large_file_is_read(tmp_path: Path) -> None:
     """100 MB of instructions, written as a hole, cost nothing."""
     path = write_skill(tmp_path / "x") / "SKILL.md"

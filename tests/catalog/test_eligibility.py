@@ -102,6 +102,16 @@ def test_command_that_is_installed_or_removed_later_is_seen(folder: Path) -> Non
 
 
 @pytest.mark.requirement("K3")
+def test_command_that_becomes_executable_is_seen(folder: Path) -> None:
+    probe = HostProbe()
+    _install(folder, "tool", 0o644)
+    before = (probe.has_binary("tool"), probe.state())
+    (folder / "tool").chmod(0o755)
+    assert probe.state() != before[1]
+    assert (before[0], probe.has_binary("tool")) == (False, True)
+
+
+@pytest.mark.requirement("K3")
 def test_path_that_changes_is_seen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = folder / "other"
     other.mkdir()

@@ -167,7 +167,7 @@ def test_discovery_of_any_folder_ends_with_the_same_catalog_each_time(
 
 
 @pytest.mark.slow
-@pytest.mark.requirement("K1", "J5", "R101")
+@pytest.mark.requirement("J5")
 @_FEW
 @given(tree=_BURIED)
 def test_digest_of_any_folder_is_the_same_each_time_or_none_with_a_problem(tree: Folder) -> None:

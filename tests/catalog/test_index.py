@@ -321,6 +321,14 @@ def test_names_that_are_no_text_are_found_with_an_index_too(root: Path, cache: P
         assert _discover(root, cache).names() == ("a", "b", "c", "odd")
 
 
+def test_link_to_a_name_that_is_no_text_is_followed_with_an_index_too(root: Path, cache: Path) -> None:
+    target = write_skill(Path(os.fsdecode(os.fsencode(root.parent) + b"/\xff\xfe")), name="odd")
+    (root / "odd").symlink_to(target)
+    time.sleep(_SETTLING_SECONDS)
+    for _ in range(2):
+        assert _discover(root, cache).names() == ("a", "b", "c", "odd")
+
+
 def test_root_known_later_is_where_a_link_may_lead(tmp_path: Path, cache: Path) -> None:
     """What a link may lead to depends on the other sources, so an index from before must not decide."""
     shared = write_skill(tmp_path / "shared" / "x").parent

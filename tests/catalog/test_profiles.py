@@ -135,7 +135,7 @@ def test_profile_finds_what_its_document_says(
 # Daycare (000, 004)
 
 
-@pytest.mark.requirement("R17", "R118")
+@pytest.mark.requirement("R17")
 @pytest.mark.parametrize("path", [pytest.param("autonomous-ai-agents/voice-agents-creator", id="D18")])
 def test_core_skill_brings_the_tools_it_documents(path: str, tmp_path: Path) -> None:
     text = skill_text("voice-agents-creator", extra="tools:\n  - voice_agent_create\n")
@@ -473,7 +473,7 @@ def test_disabled_profile_discovers_nothing_until_it_is_enabled(tmp_path: Path) 
     assert ids(on.current()) == ["project:a"]
 
 
-@pytest.mark.requirement("R35", "R36", "R124")
+@pytest.mark.requirement("R35", "R36")
 @pytest.mark.parametrize("profile", ["remcochat", "agent-base", "workspace"])
 def test_profile_that_looks_at_the_start_sees_changes_at_a_rescan(profile: str, tmp_path: Path) -> None:
     policy = replace(PROFILES[profile], enabled=True)

@@ -99,7 +99,7 @@ def test_change_is_seen_in_the_shallow_modes_too(
     _check(tree, change, _policy(refresh), replace(user_source(tree.root), scan=mode))
 
 
-@pytest.mark.requirement("R36", "K11")
+@pytest.mark.requirement("R36")
 @pytest.mark.parametrize("refresh", list(Refresh))
 def test_same_object_is_returned_while_nothing_changes(refresh: Refresh, tmp_path: Path) -> None:
     tree = draw_tree(tmp_path)
@@ -114,7 +114,6 @@ def test_same_object_is_returned_while_nothing_changes(refresh: Refresh, tmp_pat
     keeper.close()
 
 
-@pytest.mark.requirement("K11")
 @pytest.mark.parametrize("refresh", [Refresh.WATCHED, Refresh.EACH_TURN])
 def test_generation_grows_by_one_with_every_change(refresh: Refresh, tmp_path: Path) -> None:
     write_skill(tmp_path / "a")

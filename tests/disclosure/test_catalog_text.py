@@ -70,7 +70,7 @@ def _parse_xml(text: str) -> list[dict[str, str]]:
 # Golden files
 
 
-@pytest.mark.requirement("R44", "R45", "R46", "R47")
+@pytest.mark.requirement("R44", "R46", "R47")
 @pytest.mark.parametrize("form", CatalogText)
 def test_form_is_as_in_its_golden_file(form: CatalogText) -> None:
     assert render_catalog(_VIEW, form) + "\n" == (_GOLDEN / _FILES[form]).read_text("utf-8")
@@ -124,7 +124,7 @@ def test_hidden_skills_are_not_mentioned(home: Home, form: CatalogText) -> None:
 # Laws
 
 
-@pytest.mark.requirement("R44", "R45", "R43")
+@pytest.mark.requirement("R44", "R43")
 @given(texts=st.lists(st.tuples(any_text, any_text), min_size=1, max_size=4))
 def test_xml_parses_back_to_exactly_the_visible_skills(texts: list[tuple[str, str]]) -> None:
     manifests = [manifest for name, description in texts if (manifest := _read(name, description))]
@@ -166,7 +166,7 @@ def test_markdown_has_one_line_a_skill_and_no_marks_but_its_own(name: str, descr
 # What must not be in it
 
 
-@pytest.mark.requirement("R41", "R45", "R46")
+@pytest.mark.requirement("R41", "R46")
 @pytest.mark.parametrize("form", _WITHOUT_LOCATION)
 def test_forms_without_location_have_no_path(form: CatalogText) -> None:
     """RC29."""
@@ -196,7 +196,6 @@ def test_profiles_that_hide_paths_do_so(home: Home, profile: str) -> None:
     assert "/bundled" not in text
 
 
-@pytest.mark.requirement("K11")
 def test_text_stays_byte_identical_when_something_invisible_changes(home: Home) -> None:
     root = home.project / "skills"
     write_skill(root, "pdf")

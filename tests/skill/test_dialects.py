@@ -226,7 +226,7 @@ def test_sidecar_that_asks_for_nothing_changes_nothing(sidecar: bytes) -> None:
     assert (found.manifest.additions, found.problems) == (None, ())
 
 
-@pytest.mark.requirement("K2", "K10")
+@pytest.mark.requirement("K10")
 @pytest.mark.parametrize(
     ("frontmatter", "sidecar"),
     [
@@ -355,7 +355,7 @@ def test_every_field_is_read_by_prowess_and_its_key_is_known() -> None:
     assert OWN_KEYS <= KNOWN_KEYS
 
 
-@pytest.mark.requirement("K10", "K11")
+@pytest.mark.requirement("K10")
 def test_reading_does_not_depend_on_the_seed_of_hashes() -> None:
     code = (
         "from prowess.policy import PROFILES\nfrom prowess.skill.reading import parse_skill\n"

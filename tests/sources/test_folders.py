@@ -127,11 +127,12 @@ def test_whatever_is_named_so_makes_a_candidate_and_is_not_opened(what: str, tmp
 
 
 @pytest.mark.requirement("R25", "R15")
+@pytest.mark.parametrize("mode", list(Scan))
 @pytest.mark.parametrize("name", ["skill.md", "Skill.md", "SKILL.MD"])
-def test_misnamed_file_is_no_skill_and_said_so(name: str, tmp_path: Path) -> None:
+def test_misnamed_file_is_no_skill_and_said_so(name: str, mode: Scan, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / name).write_text("x")
-    found = scan(tmp_path)
+    found = _scan(Source(_USER, str(tmp_path), scan=mode))
     assert relatives(found) == []
     assert [(one.code, one.severity, one.path) for one in found.problems] == [
         ("skill-md-misnamed", Severity.WARNING, str(tmp_path / "a"))

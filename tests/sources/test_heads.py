@@ -50,7 +50,7 @@ def test_what_is_no_file_is_never_opened(what: str, folder: Path) -> None:
     assert (_code(_head(folder)), _code(read_start(str(folder), limit=100))) == ("not-a-file", "not-a-file")
 
 
-@pytest.mark.requirement("J5", "R101")
+@pytest.mark.requirement("J5")
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
@@ -144,7 +144,19 @@ def test_plain_head_is_all_that_is_read_of_a_closed_frontmatter(size: int, folde
 @pytest.mark.requirement("R12", "J4")
 @pytest.mark.parametrize("size", [1_900, HEAD_BYTES - 20, HEAD_BYTES, HEAD_BYTES + 20, 5_000, 30_000, 65_000])
 @pytest.mark.parametrize(
-    "before", [b"", b"\xef\xbb\xbf", b"\n", b"\n\n\n"], ids=["nothing", "mark", "1 line", "3 lines"]
+    "before",
+    [
+        b"",
+        b"\xef\xbb\xbf",
+        b"\n",
+        b"\n\n\n",
+        b"\n\n\n\n",
+        b"\n" * 9,
+        b"\xef\xbb\xbf\n",
+        b"\xef\xbb\xbf\n\n\n",
+        b"\r\n\r\n",
+    ],
+    ids=["nothing", "mark", "1 line", "3 lines", "4 lines", "9 lines", "mark and line", "mark and lines", "CRLF"],
 )
 @pytest.mark.parametrize("line_break", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
 def test_head_grows_until_the_frontmatter_is_whole(line_break: bytes, before: bytes, size: int, folder: Path) -> None:
@@ -177,7 +189,6 @@ def test_file_without_frontmatter_is_not_read_on(folder: Path) -> None:
     assert len(found) == HEAD_BYTES
 
 
-@pytest.mark.requirement("R104")
 @pytest.mark.parametrize("limit", [0, 1, 10, 5_000])
 def test_start_is_cut_at_its_limit(limit: int, folder: Path) -> None:
     (folder / "SKILL.md").write_bytes(b"x" * 4_000)

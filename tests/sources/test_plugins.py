@@ -126,3 +126,15 @@ def test_installed_plugins_are_sorted_by_id(tmp_path: Path) -> None:
     write_skill(tmp_path / "tiny" / "x")
     write_skill(tmp_path / "other" / "y")
     assert ask_child(_FIND, tmp_path) == [["a", "z"], ["plugin:a/y", "plugin:z/x"], []]
+
+
+@pytest.mark.requirement("R19")
+@pytest.mark.parametrize("init", ["", "raise RuntimeError('broken')\n", "raise SystemExit(3)\n"])
+def test_package_whose_skills_are_missing_does_no_harm_and_is_not_imported(init: str, tmp_path: Path) -> None:
+    """The parent of a package that is not there must not be imported to look for it."""
+    _install(tmp_path, entry="bad = bad.skills", package="bad", init=init)
+    _install(tmp_path, entry="tiny = tiny", package="tiny")
+    write_skill(tmp_path / "tiny" / "x")
+    found = ask_child(_FIND, tmp_path)
+    assert isinstance(found, list)
+    assert found[1:] == [["plugin:tiny/x"], []]

@@ -190,7 +190,7 @@ def test_why_says_no_only_if_there_is_no_such_skill(root: Path, name: str, statu
 # prompt
 
 
-@pytest.mark.requirement("R43", "R45")
+@pytest.mark.requirement("R43")
 def test_prompt_has_text_tokens_and_report(root: Path) -> None:
     found = _call(root, "prompt").json
     assert list(found) == ["text", "tokens", "report"]
@@ -212,7 +212,7 @@ def test_prompt_of_nothing_is_empty(home: Home) -> None:
     assert (found["text"], found["tokens"]) == ("", 0)
 
 
-@pytest.mark.requirement("R44", "R45", "R46", "R47")
+@pytest.mark.requirement("R44", "R46", "R47")
 @pytest.mark.parametrize(
     ("form", "start"), [("xml", "<available_skills>"), ("json", "{"), ("markdown", "## Available Skills")]
 )

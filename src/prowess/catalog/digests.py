@@ -44,7 +44,8 @@ class Digests:
         """Read all files of the skill now."""
         taken = time.time_ns()
         found = read_skill_files(skill.folder)
-        if all(is_reliable(stamp, taken=taken) and is_text(path) for path, stamp in found.stamps):
+        is_settled = all(is_reliable(stamp, taken=taken) and is_text(path) for path, stamp in found.stamps)
+        if is_settled and is_text(skill.folder):
             self._known(skill.root)[skill.folder] = KnownDigest(found.digest, found.stamps)
             self._changed.add(skill.root)
         return found

@@ -173,7 +173,7 @@ def _settle(found: tuple[Entry, ...], findings: Findings, taken: int) -> RootSca
     """Return the scan, with the stamps of the folders that were listed, and whether all stamps can be relied on."""
     listed = tuple((folder, stamp_file(status)) for folder, status in findings.folders)
     settled = all(is_reliable(stamp, taken=taken) and is_text(folder) for folder, stamp in listed) and all(
-        is_reliable(entry.stamp, taken=taken) and is_text(entry.folder) for entry in found
+        is_reliable(entry.stamp, taken=taken) and is_text(entry.folder) and is_text(entry.real) for entry in found
     )
     return RootScan(found, tuple(findings.problems), listed, taken, settled, findings.loose)
 

@@ -41,7 +41,7 @@ class Probe(Protocol):
         ...
 
     def state(self) -> object:
-        """A value that differs whenever one of the answers may differ."""
+        """A value that differs whenever one of the answers given so far may differ now."""
         ...
 
 
@@ -73,39 +73,39 @@ def _meets(version: tuple[int, ...], clause: str) -> bool:
     found = _CLAUSE.fullmatch(clause)
     if found is None:
         return False
-    wanted = tuple(int(part) for part in found[2].split("."))
-    here = version[: len(wanted)]
+    parts = tuple(int(part) for part in found[2].split("."))
+    wanted = (*parts, *(0 for _ in version[len(parts) :]))
+    same = version[: len(parts)] == parts if found[3] else version == wanted
     match found[1] or ("==" if found[3] else ">="):
         case ">=":
             return version >= wanted
         case "<=":
-            return here <= wanted
+            return version <= wanted
         case ">":
-            return here > wanted
+            return version > wanted
         case "<":
             return version < wanted
         case "!=":
-            return here != wanted
+            return not same
         case "~=":
-            return version >= wanted and version[: len(wanted) - 1] == wanted[:-1]
+            return version >= wanted and version[: len(parts) - 1] == parts[:-1]
         case _:
-            return here == wanted
+            return same
 
 
 @dataclass(slots=True)
 class HostProbe:
-    """Asks this machine, and remembers which commands it has until `state` finds the folders of PATH changed."""
+    """Asks this machine, and remembers where its commands are until `state` finds that something has changed."""
 
-    binaries: dict[str, bool] = field(default_factory=dict[str, bool])
+    commands: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
     path_state: object = None
 
     def has_binary(self, name: str) -> bool:
         if not _COMMAND.fullmatch(name):
             return False  # A path, or an attempt at a shell command.
-        known = self.binaries.get(name)
-        if known is None:
-            known = self.binaries[name] = shutil.which(name) is not None
-        return known
+        if name not in self.commands:
+            self.commands[name] = shutil.which(name)
+        return self.commands[name] is not None
 
     def has_variable(self, name: str) -> bool:
         return bool(os.environ.get(name))
@@ -118,10 +118,13 @@ class HostProbe:
 
     def state(self) -> object:
         state = _path_state()
-        if state != self.path_state:
-            self.binaries.clear()
-            self.path_state = state
-        return (*state, hash(frozenset(os.environ.items())))
+        if self.path_state not in (None, state):
+            self.commands.clear()
+        self.path_state = state
+        for name, place in self.commands.items():
+            if place is None or not os.access(place, os.X_OK):
+                self.commands[name] = shutil.which(name)
+        return (*state, *self.commands.items(), hash(frozenset(os.environ.items())))
 
 
 def _path_state() -> tuple[object, ...]:

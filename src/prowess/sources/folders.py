@@ -106,7 +106,7 @@ class _Search:
             if folder.depth + 1 < deepest:
                 pending.extend(reversed(barren))
             else:
-                with_folders = sum(self._has_folders(below.path) for below in barren)
+                with_folders = sum(self._look_into(below) for below in barren)
                 self.too_deep += with_folders if recursive else 0
 
     def _take_children(self, folder: _Folder) -> list[_Folder]:
@@ -151,7 +151,7 @@ class _Search:
             self.findings.folders.append((path, os.stat(path)))
 
     def _note_oddity(self, folder: _Folder, entry: "os.DirEntry[str]") -> None:
-        if entry.is_symlink():
+        if entry.is_symlink() and folder.depth < self.limits.max_depth:
             relative = f"{folder.relative}/{entry.name}" if folder.relative else entry.name
             self._follow(f"{folder.path}/{entry.name}", relative)
         elif entry.name != SKILL_MD:
@@ -173,14 +173,20 @@ class _Search:
         self.findings.candidates.append(Candidate(path, relative, real, status))
         return True
 
-    def _has_folders(self, path: str) -> bool:
-        """Whether the search would have gone on below a folder at the deepest level."""
+    def _look_into(self, folder: _Folder) -> bool:
+        """Report a misnamed file in a folder at the deepest level; say whether a search would go on below it."""
+        self._note_folder(folder.path)
+        goes_on = False
         try:
-            self._note_folder(path)
-            with os.scandir(path) as entries:
-                return any(entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED for entry in entries)
+            with os.scandir(folder.path) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        goes_on = goes_on or entry.name not in _SKIPPED
+                    elif entry.name.lower() == "skill.md":
+                        self._note_oddity(folder, entry)
         except OSError:
             return False
+        return goes_on
 
     def _follow(self, path: str, relative: str) -> None:
         """Take the skill behind a link if the link leads to one, and where the policy allows."""

@@ -30,7 +30,7 @@ def read_head(folder: str, status: os.stat_result) -> bytes | Problem:
         file = os.open(path, _OPEN)
         try:
             head = os.read(file, HEAD_BYTES)
-            if len(head) == HEAD_BYTES and head.find(b"\n---\n", 3) < 0 and not is_closed(head):
+            if len(head) == HEAD_BYTES and not is_closed(head):
                 head += _read_up_to(file, MAX_FRONTMATTER_BYTES + 1 - HEAD_BYTES)
             return head
         finally:

@@ -66,15 +66,19 @@ def find_installed_plugins() -> Iterator[Source]:
 
 
 def _package_folder(package: str, distribution: "object | None") -> str:
+    """Return where a package lies, or would lie, without importing it."""
     locate = getattr(distribution, "locate_file", None)
     guess = str(locate(package.replace(".", "/"))) if locate else ""
     if os.path.isdir(guess):
         return os.path.abspath(guess)
     from importlib.util import find_spec  # An editable install has its files elsewhere.
 
+    top, _, rest = package.partition(".")
     try:
-        spec = find_spec(package)
+        spec = find_spec(top)  # Of a top-level package, which imports nothing.
     except (ImportError, ValueError):
         spec = None
     places = list(spec.submodule_search_locations or ()) if spec else []
-    return os.path.abspath(places[0]) if places else os.path.abspath(guess or package)
+    folders = [os.path.join(place, *rest.split(".")) if rest else place for place in places]
+    found = next((folder for folder in folders if os.path.isdir(folder)), guess or package)
+    return os.path.abspath(found)
