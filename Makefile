@@ -64,7 +64,7 @@ bench: install  ## Measure beside peers and floors, and write bench/RESULTS.md (
 	$(BIN)/python -m bench.hostile
 	$(BIN)/python -m bench.discovery
 
-fuzz: install  ## Throw random bytes at the reader for five minutes (FUZZ_SECONDS=…)
+fuzz: install  ## Throw random folders and bytes at the reader for some minutes (FUZZ_EFFORT=…, FUZZ_SECONDS=…)
 	sh tools/fuzz.sh
 
 lock: install  ## Pin the newest dependencies, with hashes

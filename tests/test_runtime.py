@@ -229,6 +229,22 @@ def test_registered_skill_that_vanishes_is_reported(runtime: Runtime, tmp_path: 
     assert [problem.code for problem in runtime.catalog().problems] == ["source-missing"]
 
 
+@pytest.mark.requirement("R24")
+def test_tiers_stand_above_each_other(home: Home) -> None:
+    """Whoever comes later in this row loses a name to whoever comes before: project, user, plugin, built-in."""
+    tiers = [home.project / ".prowess" / "skills", home.prowess / "skills", home.path / "plugin"]
+    with Runtime.open(load_settings()) as runtime:
+        runtime.trust()
+        runtime.register_skill(write_skill(tiers[2], "safe-edit"), plugin="acme")
+        seen = [runtime.catalog().get("safe-edit").id]
+        for root in (tiers[1], tiers[0]):
+            write_skill(root, "safe-edit")
+            seen.append(runtime.catalog().get("safe-edit").id)
+        losers = dict(runtime.catalog().shadowed)
+    assert seen == ["plugin:acme/safe-edit", "user:safe-edit", "project:safe-edit"]
+    assert losers == dict.fromkeys(("user:safe-edit", "plugin:acme/safe-edit", "core:safe-edit"), "project:safe-edit")
+
+
 # Views
 
 

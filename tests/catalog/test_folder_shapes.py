@@ -142,7 +142,8 @@ _SOURCES = st.tuples(
     st.sampled_from(list(Links)),
 )
 _POLICIES = st.sampled_from(list(PROFILES.values()))
-_FEW = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+_EFFORT = int(os.environ.get("FUZZ_EFFORT", "1"))  # `make fuzz` tries harder.
+_FEW = settings(max_examples=120 * _EFFORT, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.slow
@@ -216,7 +217,7 @@ def test_keeper_of_any_folder_gives_what_a_search_gives_and_explains_all_of_it(t
 
 
 @pytest.mark.requirement("J5")
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60 * _EFFORT, suppress_health_check=[HealthCheck.too_slow])
 @given(trees=st.lists(_TREES, min_size=2, max_size=3))
 def test_several_roots_that_link_to_each_other_end_too(trees: list[Folder]) -> None:
     with _drawn(Folder(dict(zip((b"a", b"b", b"c"), trees, strict=False)))) as root:

@@ -15,7 +15,7 @@ from prowess.version import __version__
 
 __all__ = ["Entry", "Index", "RootScan"]
 
-_HEADER = b"prowess-index-2\n"
+_HEADER = b"prowess-index-1\n"
 
 
 class Entry(NamedTuple):
