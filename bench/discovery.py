@@ -62,7 +62,7 @@ def main() -> None:
     """Write the section of the results."""
     peers = peer_runners()
     small = compare(1_000, peers, rounds=5, repeats=3)
-    large = compare(LARGE, peer_runners(names=list(AT_LARGE)), rounds=2, repeats=2)
+    large = compare(LARGE, peer_runners(names=list(AT_LARGE)), rounds=2, repeats=1)
     missing = [f"- {failure.name} could not be installed: {failure.reason}" for failure in peers.missing]
     write_section(
         "Discovery",

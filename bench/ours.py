@@ -27,12 +27,16 @@ def _discover(root: Path, index: Index | None) -> Catalog:
 
 def discover(root: Path) -> dict[str, str]:
     """Nothing is known of the skills before."""
-    return {skill.name: skill.description for skill in _discover(root, None).skills}
+    return _names_and_descriptions(_discover(root, None))
 
 
 def discover_indexed(root: Path) -> dict[str, str]:
     """An earlier process has left its index; the first call, which is not timed, makes it."""
-    return {skill.name: skill.description for skill in _discover(root, _INDEX).skills}
+    return _names_and_descriptions(_discover(root, _INDEX))
+
+
+def _names_and_descriptions(catalog: Catalog) -> dict[str, str]:
+    return {skill.manifest.name: skill.manifest.description for skill in catalog.skills}
 
 
 def discover_watched(root: Path) -> tuple[object, ...]:
@@ -40,4 +44,5 @@ def discover_watched(root: Path) -> tuple[object, ...]:
     if root not in _WATCHED:
         settings = load_settings(environ={"HOME": tempfile.mkdtemp(prefix="prowess-bench-")})
         _WATCHED[root] = Runtime.open(settings, skills=[root])
+        _WATCHED[root].catalog()  # Watching begins with the second question, which the warm-up asks.
     return _WATCHED[root].catalog().skills

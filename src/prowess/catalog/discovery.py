@@ -20,7 +20,7 @@ from prowess.skill.skill import Skill
 from prowess.sources.folders import Candidate, Findings, scan_folder
 from prowess.sources.heads import read_head, read_sidecar, sidecar_status
 from prowess.sources.source import Source, is_text, show_path
-from prowess.sources.stamps import NO_STAMP, Stamp, is_reliable, stamp_file
+from prowess.sources.stamps import Stamp, are_reliable, is_reliable, stamp_file
 
 __all__ = ["Discovery"]
 
@@ -58,11 +58,11 @@ class Discovery:
             for folder, stamp in known.listed:
                 if stamp_file(os.stat(folder)) != stamp:
                     return False
-            for folder, _, stamp, _, _, sidecar, via_link in known.found:
+            for folder, stamp, _, _, sidecar, _, via_link in known.found:
                 now = lstat(f"{folder}/SKILL.md")
                 if via_link or (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns) != stamp:
                     return False
-                if not sidecars or (sidecar == NO_STAMP and not access(f"{folder}/{SIDECAR_PATH}", exists)):
+                if not sidecars or (sidecar is None and not access(f"{folder}/agents/openai.yaml", exists)):
                     continue
                 if _sidecar_stamp(folder) != sidecar:
                     return False
@@ -95,24 +95,25 @@ class Discovery:
     def _judge(self, source: Source, candidate: Candidate, known: Entry | None, sidecars: bool) -> Entry:
         folder, relative, real, status = candidate
         stamp = stamp_file(status)
-        sidecar_stamp = _sidecar_stamp(folder) if sidecars else NO_STAMP
+        sidecar_stamp = _sidecar_stamp(folder) if sidecars else None
         if known is not None and known.stamp == stamp and known.sidecar == sidecar_stamp and not known.via_link:
             return known
         via_link = (real != folder and os.path.islink(folder)) or stat.S_ISLNK(status.st_mode)
         head = read_head(folder, status)
+        elsewhere = "" if real == folder else real
         if isinstance(head, Problem):
-            return Entry(folder, real, stamp, None, (head,), sidecar_stamp, via_link)
-        sidecar = read_sidecar(folder) if sidecar_stamp not in (NO_STAMP, _ODD_SIDECAR) else None
+            return Entry(folder, stamp, None, (head,), sidecar_stamp, elsewhere, via_link)
+        sidecar = read_sidecar(folder) if sidecar_stamp not in (None, _ODD_SIDECAR) else None
         name = show_path(relative.rpartition("/")[2] or os.path.basename(folder))
         manifest, problems = parse_skill(head, folder=name, reading=self.policy.reading, sidecar=sidecar)
         if sidecar_stamp == _ODD_SIDECAR:
             message = f"{SIDECAR_PATH} is no plain file inside the skill"
             problems = (*problems, make_problem("sidecar-invalid", message, path=SIDECAR_PATH))
         if manifest is None:
-            return Entry(folder, real, stamp, None, problems, sidecar_stamp, via_link)
+            return Entry(folder, stamp, None, problems, sidecar_stamp, elsewhere, via_link)
         identity = source.skill_id(relative)
         skill = Skill(identity, source.kind, source.root, relative, folder, manifest, problems, source.trusted)
-        return Entry(folder, real, stamp, skill, (), sidecar_stamp, via_link)
+        return Entry(folder, stamp, skill, (), sidecar_stamp, elsewhere, via_link)
 
     def assemble(self, scans: Sequence[tuple[Source, RootScan]], *, generation: int) -> Catalog:
         """Put the roots together, highest precedence first. A folder reached twice counts once, at its first place."""
@@ -124,11 +125,12 @@ class Discovery:
         for source, scan in scans:
             problems.extend(scan.problems)
             for entry in scan.found:
-                if entry.real in reached or owners.get(entry.real, source) is not source:
+                real = entry.elsewhere or entry.folder
+                if real in reached or (owners and owners.get(real, source) is not source):
                     message = f"{show_path(entry.folder)} was reached before by another way"
                     problems.append(make_problem("reached-twice", message, path=show_path(entry.folder)))
                     continue
-                reached.add(entry.real)
+                reached.add(real)
                 if entry.skill is not None:
                     skills.append(entry.skill)
                 else:
@@ -162,19 +164,20 @@ def _find_owners(scans: Sequence[tuple[Source, RootScan]]) -> dict[str, Source]:
     return {entry.real: source for source, scan in reversed(scans) if source.trusted for entry in scan.found}
 
 
-def _sidecar_stamp(folder: str) -> Stamp:
+def _sidecar_stamp(folder: str) -> Stamp | None:
     status = sidecar_status(folder)
     if status is None:
-        return NO_STAMP
+        return None
     return stamp_file(status) if stat.S_ISREG(status.st_mode) else _ODD_SIDECAR
 
 
 def _settle(found: tuple[Entry, ...], findings: Findings, taken: int) -> RootScan:
     """Return the scan, with the stamps of the folders that were listed, and whether all stamps can be relied on."""
     listed = tuple((folder, stamp_file(status)) for folder, status in findings.folders)
-    settled = all(is_reliable(stamp, taken=taken) and is_text(folder) for folder, stamp in listed) and all(
-        is_reliable(entry.stamp, taken=taken) and is_text(entry.folder) and is_text(entry.real) for entry in found
-    )
+    stamps = [*(stamp for _, stamp in listed), *(entry.stamp for entry in found)]
+    names = [*(folder for folder, _ in listed), *(entry.real for entry in found if entry.elsewhere)]
+    names += [entry.folder for entry in found]
+    settled = are_reliable(stamps, taken=taken) and (all(map(str.isascii, names)) or all(map(is_text, names)))
     return RootScan(found, tuple(findings.problems), listed, taken, settled, findings.loose)
 
 

@@ -10,7 +10,7 @@ from prowess.policy import Policy
 from prowess.skill.problems import Problem
 from prowess.skill.skill import Skill
 from prowess.sources.source import Source
-from prowess.sources.stamps import NO_STAMP, Stamp
+from prowess.sources.stamps import Stamp
 from prowess.version import __version__
 
 __all__ = ["Entry", "Index", "RootScan"]
@@ -22,15 +22,21 @@ class Entry(NamedTuple):
     """What came of one SKILL.md, and the stamps for which that holds."""
 
     folder: str
-    real: str
-    """The folder with all links resolved."""
     stamp: Stamp
     skill: Skill | None
     problems: tuple[Problem, ...] = ()
     """Of a folder that gave no skill; a skill carries its own."""
-    sidecar: Stamp = NO_STAMP
+    sidecar: Stamp | None = None
+    """None: there is no sidecar."""
+    elsewhere: str = ""
+    """The folder with all links resolved, if that is another."""
     via_link: bool = False
     """The folder, or the SKILL.md in it, is a link: what it leads to may change unseen."""
+
+    @property
+    def real(self) -> str:
+        """The folder with all links resolved."""
+        return self.elsewhere or self.folder
 
 
 class RootScan(NamedTuple):

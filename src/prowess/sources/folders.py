@@ -50,6 +50,8 @@ class Findings:
     problems: list[Problem] = field(default_factory=list[Problem])
     folders: list[tuple[str, os.stat_result]] = field(default_factory=list[tuple[str, os.stat_result]])
     """The folders in which skills were looked for, as they were before that: a change may add or remove skills."""
+    links: int = 0
+    """How many links were looked at."""
     loose: bool = False
     """There are links that lead to no skill by now, but may do so later."""
 
@@ -81,7 +83,8 @@ class _Search:
         if is_skill and self.source.scan is Scan.RECURSIVE:
             return
         self._descend(top)
-        self.findings.candidates.sort(key=_by_path)
+        if len(self.findings.folders) > 1 or self.findings.links:  # Else they were found in order.
+            self.findings.candidates.sort(key=_by_path)
         if self.too_deep:
             message = f"{self.too_deep} folders below {show_path(root)} are deeper than {self.limits.max_depth} levels"
             self._report("scan-too-deep", message, root)
@@ -190,6 +193,7 @@ class _Search:
 
     def _follow(self, path: str, relative: str) -> None:
         """Take the skill behind a link if the link leads to one, and where the policy allows."""
+        self.findings.links += 1
         if os.path.exists(path) and not os.path.isdir(path):
             return  # A linked file is no skill, and nobody will miss it.
         real = os.path.realpath(path)

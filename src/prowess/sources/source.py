@@ -34,6 +34,8 @@ class Source:
 
 def show_path(path: str) -> str:
     """Return `path` as text on one line that can be printed and sent, whatever bytes the name has on disk."""
+    if path.isascii() and path.isprintable():
+        return path
     if not path.isascii():
         path = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return make_printable(path)
