@@ -26,7 +26,7 @@ run: install  ## Show the bundled skills, and what a model is told about them
 test: install  ## Run every test
 	$(PYTEST)
 
-quick: install  ## Run the tests that take under a second each
+quick: install  ## Run the tests that are quick, for while you work
 	$(PYTEST) -q -m "not slow"
 
 check: install  ## The whole gate: format, lint, types, imports, tests, docs

@@ -25,6 +25,8 @@ from prowess.surfaces.cli.main import COMMANDS
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import PROWESS, call, run, run_on_terminal
 
+pytestmark = pytest.mark.slow  # Nearly every test starts a process.
+
 _STRANGE = b"caf\xe9"
 
 

@@ -12,6 +12,8 @@ import pytest
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import PROWESS, call, run
 
+pytestmark = pytest.mark.slow  # Nearly every test starts a process.
+
 _STRANGE = b"caf\xe9"
 """A folder's name that is no UTF-8."""
 
