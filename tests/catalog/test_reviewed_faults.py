@@ -187,7 +187,8 @@ def test_fork_does_not_take_its_parents_events(tmp_path: Path) -> None:
 _WITHOUT_RIGHTS = """
 import os, sys, msgspec, tomllib
 from prowess import Runtime, load_settings
-os.setgroups([]); os.setgid(65534); os.setuid(65534)
+if os.geteuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
 settings = load_settings(environ={"HOME": "/nonexistent", "PROWESS_HOME": sys.argv[1]}, working_folder="/")
 with Runtime.open(settings, skills=sys.argv[2:]) as runtime:
     catalog = runtime.catalog()
@@ -208,7 +209,7 @@ def open_folder(tmp_path: Path) -> Path:
 def test_root_without_right_to_enter_and_state_without_right_to_write_stop_nothing(open_folder: Path) -> None:
     write_skill(open_folder / "good", "a")
     write_skill(open_folder / "locked", "b")
-    (open_folder / "locked").chmod(0o744)
+    (open_folder / "locked").chmod(0o644)
     with Runtime.open(load_settings(environ={"HOME": str(open_folder / "h")}), skills=[open_folder]) as runtime:
         runtime.trust(open_folder)
         prowess_home = Path(runtime.settings.place.prowess_home)
@@ -217,6 +218,7 @@ def test_root_without_right_to_enter_and_state_without_right_to_write_stop_nothi
     folders = [str(prowess_home), str(open_folder / "locked"), str(open_folder / "good")]
     command = [sys.executable, "-c", _WITHOUT_RIGHTS, *folders]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (open_folder / "locked").chmod(0o755)
     assert done.stderr == ""
     assert done.stdout == "['a'] ['source-unreadable']\n1\n"
 

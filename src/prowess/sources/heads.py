@@ -11,11 +11,9 @@ from prowess.skill.dialects import SIDECAR_PATH
 from prowess.skill.frontmatter import HEAD_BYTES, MAX_FRONTMATTER_BYTES, is_closed
 from prowess.skill.problems import Problem, make_problem
 from prowess.sources.folders import SKILL_MD
+from prowess.sources.open_folders import FILE_FLAGS
 
 __all__ = ["read_head", "read_plain_file", "read_sidecar", "read_start", "sidecar_status"]
-
-# Which of these flags exist depends on the system.
-_OPEN = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 
 
 def read_head(folder: str, status: os.stat_result) -> bytes | Problem:
@@ -27,7 +25,7 @@ def read_head(folder: str, status: os.stat_result) -> bytes | Problem:
             return target
         path = target
     try:
-        file = os.open(path, _OPEN)
+        file = os.open(path, FILE_FLAGS)
         try:
             head = os.read(file, HEAD_BYTES)
             if len(head) == HEAD_BYTES and not is_closed(head):
@@ -47,7 +45,7 @@ def read_start(folder: str, *, limit: int) -> bytes | Problem:
         target = path if stat.S_ISREG(status.st_mode) else _link_target(path, folder, status)
         if isinstance(target, Problem):
             return target
-        file = os.open(target, _OPEN)
+        file = os.open(target, FILE_FLAGS)
         try:
             return _read_up_to(file, limit)
         finally:
@@ -76,7 +74,7 @@ def read_sidecar(folder: str) -> bytes | None:
 def read_plain_file(path: str, *, limit: int) -> bytes | None:
     """Return the first `limit` bytes of a plain file; None if it is something else or cannot be read."""
     try:
-        file = os.open(path, _OPEN)
+        file = os.open(path, FILE_FLAGS)
         try:
             return _read_up_to(file, limit) if stat.S_ISREG(os.fstat(file).st_mode) else None
         finally:

@@ -7,9 +7,11 @@ rights.
 import os
 from typing import Protocol
 
-__all__ = ["HandleFolder", "OpenFolder", "PathFolder", "open_folder"]
+__all__ = ["FILE_FLAGS", "HandleFolder", "OpenFolder", "PathFolder", "open_folder"]
 
-_FILE = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+# Which of these flags exist depends on the system.
+FILE_FLAGS = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+"""How a file of a skill is opened: without following a link, and without waiting."""
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -66,7 +68,7 @@ class HandleFolder:
         return os.stat(name, dir_fd=self._handle, follow_symlinks=False)
 
     def open_file(self, name: bytes) -> int:
-        return os.open(name, _FILE, dir_fd=self._handle)
+        return os.open(name, FILE_FLAGS, dir_fd=self._handle)
 
     def read_link(self, name: bytes) -> bytes:
         return os.readlink(name, dir_fd=self._handle)
@@ -94,7 +96,7 @@ class PathFolder:
         return os.lstat(os.path.join(self._path, name))
 
     def open_file(self, name: bytes) -> int:
-        return os.open(os.path.join(self._path, name), _FILE)
+        return os.open(os.path.join(self._path, name), FILE_FLAGS)
 
     def read_link(self, name: bytes) -> bytes:
         return os.readlink(os.path.join(self._path, name)).replace(os.fsencode(os.sep), b"/")
