@@ -59,16 +59,18 @@ docs: install  ## Make the generated pages and build the docs in site/
 	$(BIN)/python tools/reference.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-bench: install  ## Measure beside peers and floors, and write bench/RESULTS.md (takes long)
+bench: install  ## Measure beside peers and floors, and write bench/RESULTS.md (takes long; CORPUS=folder of real skills)
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.hostile
 	$(BIN)/python -m bench.discovery
+	$(BIN)/python -m bench.disclosure
+	$(BIN)/python -m bench.recall $(CORPUS)
 
 fuzz: install  ## Throw random folders and bytes at the reader for some minutes (FUZZ_EFFORT=…, FUZZ_SECONDS=…)
 	sh tools/fuzz.sh
 
 lock: install  ## Pin the newest dependencies, with hashes
-	$(BIN)/uv pip compile pyproject.toml --group dev --upgrade --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/dev.txt
+	$(BIN)/uv pip compile pyproject.toml --group dev --all-extras --upgrade --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/dev.txt
 	$(BIN)/uv pip compile pyproject.toml --group fuzz --upgrade --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/fuzz.txt
 
 clean:  ## Remove what was made here
