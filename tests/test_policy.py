@@ -1,12 +1,12 @@
 """The profiles: the design's table, as data."""
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields
 from enum import StrEnum
 
 import pytest
 
 from prowess import policy
-from prowess.policy import DEFAULT_PROFILE, PROFILES, STRICT_READING, Limits, Policy
+from prowess.policy import DEFAULT_PROFILE, PROFILES, STRICT_READING, Limits, Policy, Prompting
 
 _SOURCES = {
     "standard": [
@@ -52,7 +52,19 @@ _VALUES = {
     "refresh": ["watched", "each-turn", "start", "start", "start"],
     "project_trust": ["ask", "always", "always", "always", "always"],
     "links": ["known-roots", "skip", "skip", "skip", "skip"],
+    "tools": ["standard", "daycare", "workspace", "none", "remcochat"],
+    "consent": ["ask", "never", "each-session", "never", "never"],
+    "trusted_kinds": [("core", "plugin")] * 5,
+    "sessions": ["chat", "task", "task", "task", "chat"],
+    "ranking": ["lexical"] * 5,
+    "mentions": ["slash-and-dollar", "off", "off", "off", "slash"],
+    "triggers": ["suggest", "off", "off", "suggest", "off"],
+    "binary": ["base64", "base64", "base64", "base64", "refuse"],
+    "base_directory": ["shared", "shared", "task-private", "none", "none"],
+    "prompting.budget": [2_000] * 5,
     "limits.max_skills": [1_000_000, 1_000_000, 1_000_000, 1_000_000, 200],
+    "limits.max_skill_md_bytes": [200_000] * 5,
+    "limits.max_resource_bytes": [2_000_000] * 5,
 }
 _ENUMERATIONS = [kind for kind in vars(policy).values() if isinstance(kind, type) and issubclass(kind, StrEnum)]
 
@@ -79,6 +91,31 @@ def test_profiles_have_the_values_of_their_documents(value: str) -> None:
             part = getattr(part, name)
         found.append(part)
     assert found == _VALUES[value]
+
+
+def test_table_of_these_tests_knows_everything_that_profiles_can_differ_in() -> None:
+    assert {value.partition(".")[0] for value in _VALUES} | {"sources"} == {field.name for field in fields(Policy)}
+
+
+def test_profiles_differ_in_nothing_but_what_the_table_has() -> None:
+    """What a profile does not say is as in the standard one."""
+    assert {profile.prompting for profile in PROFILES.values()} == {Prompting()}
+    assert [profile.limits for profile in PROFILES.values()] == [*[Limits()] * 4, Limits(max_skills=200)]
+
+
+@pytest.mark.requirement("K4")
+@pytest.mark.parametrize(
+    ("prompting", "budget"),
+    [
+        pytest.param(Prompting(), 2_000, id="one percent of 200,000"),
+        pytest.param(Prompting(context_window=1_000_000), 10_000, id="one percent of a large window"),
+        pytest.param(Prompting(context_window=8_000), 2_000, id="never less than 2,000 of a small one"),
+        pytest.param(Prompting(budget_tokens=300), 300, id="what is said counts"),
+        pytest.param(Prompting(budget_tokens=50_000, context_window=8_000), 50_000, id="also beyond the window"),
+    ],
+)
+def test_budget_follows_from_the_window_unless_it_is_said(prompting: Prompting, budget: int) -> None:
+    assert prompting.budget == budget
 
 
 @pytest.mark.requirement("J5")

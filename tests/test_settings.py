@@ -12,16 +12,27 @@ from prowess.catalog.switches import EVERY_AGENT, Switch
 from prowess.errors import SettingsError
 from prowess.policy import (
     PROFILES,
+    BaseDirectory,
+    BinaryResources,
     CatalogText,
+    Consent,
     Limits,
     Links,
+    Mentions,
     MissingDescription,
     NameRule,
     Parse,
     ProjectTrust,
+    Prompting,
+    Ranking,
     Refresh,
     SameName,
     Scan,
+    SessionMemory,
+    SourceKind,
+    TokenCounting,
+    ToolSet,
+    TriggerUse,
     UnknownKeys,
 )
 from prowess.settings import SETTINGS, AgentSettings, Setting, Settings, load_settings, render_template
@@ -30,6 +41,8 @@ _GOOD: dict[str, tuple[str, object]] = {
     "profile": ('"daycare"', "daycare"),
     "enabled": ("false", False),
     "user": ('"anna.b-1"', "anna.b-1"),
+    "database": ('"memory"', "memory"),
+    "keep_receipts_days": ("30", 30),
     "sources.directories": ('["./a", "~/b"]', ("./a", "~/b")),
     "sources.extra": ('["/c"]', ("/c",)),
     "reading.parse": ('"plain"', Parse.PLAIN),
@@ -42,15 +55,33 @@ _GOOD: dict[str, tuple[str, object]] = {
     "catalog.project_trust": ('"always"', ProjectTrust.ALWAYS),
     "catalog.text": ('"markdown"', CatalogText.MARKDOWN),
     "catalog.refresh": ('"start"', Refresh.START),
+    "catalog.ranking": ('"fused"', Ranking.FUSED),
+    "prompt.budget_tokens": ("700", 700),
+    "prompt.context_window": ("8000", 8_000),
+    "prompt.pins": ('["a", "core:b"]', ("a", "core:b")),
+    "prompt.counting": ('"tiktoken"', TokenCounting.TIKTOKEN),
+    "prompt.reattach_tokens": ("900", 900),
+    "prompt.reattach_skill_tokens": ("90", 90),
+    "activation.tools": ('"workspace"', ToolSet.WORKSPACE),
+    "activation.consent": ('"each-session"', Consent.EACH_SESSION),
+    "activation.trusted_sources": ('["user", "mcp"]', (SourceKind.USER, SourceKind.MCP)),
+    "activation.sessions": ('"task"', SessionMemory.TASK),
+    "activation.mentions": ('"slash"', Mentions.SLASH),
+    "activation.triggers": ('"activate"', TriggerUse.ACTIVATE),
+    "activation.base_directory": ('"host"', BaseDirectory.HOST),
+    "resources.binary": ('"refuse"', BinaryResources.REFUSE),
     "limits.max_depth": ("3", 3),
     "limits.max_folders": ("4", 4),
     "limits.max_skills": ("5", 5),
     "limits.max_skill_md_bytes": ("6", 6),
+    "limits.max_resource_bytes": ("7", 7),
 }
 _WRONG = {
     "profile": ("3", "it should be a text"),
     "enabled": ('"yes"', "it should be true or false"),
     "user": ("true", "it should be a text"),
+    "database": ("5432", "it should be a text"),
+    "keep_receipts_days": ("0", "it should be a whole number from 1 up"),
     "sources.directories": ('"./a"', "it should be a list of texts"),
     "sources.extra": ("[1]", "it should be a list of texts"),
     "reading.parse": ('"Repair"', 'it should be one of "repair", "fallback", "plain", "strict"'),
@@ -63,10 +94,32 @@ _WRONG = {
     "catalog.project_trust": ("false", 'it should be one of "ask", "always"'),
     "catalog.text": ('""', 'it should be one of "xml", "xml-with-location", "json", "markdown"'),
     "catalog.refresh": ("2026-01-01", 'it should be one of "watched", "each-turn", "start"'),
+    "catalog.ranking": ('"best"', 'it should be one of "lexical", "fused"'),
+    "prompt.budget_tokens": ("0", "it should be a whole number from 1 up"),
+    "prompt.context_window": ('"200k"', "it should be a whole number from 1 up"),
+    "prompt.pins": ('"a"', "it should be a list of texts"),
+    "prompt.counting": ('"gpt"', 'it should be one of "estimate", "tiktoken"'),
+    "prompt.reattach_tokens": ("-1", "it should be a whole number from 1 up"),
+    "prompt.reattach_skill_tokens": ("false", "it should be a whole number from 1 up"),
+    "activation.tools": ('"all"', 'it should be one of "standard", "daycare", "workspace", "remcochat", "none"'),
+    "activation.consent": ("true", 'it should be one of "ask", "each-session", "never"'),
+    "activation.trusted_sources": (
+        '["core", "friends"]',
+        'it should be a list of "core", "config", "plugin", "agents", "user", "project", "workspace", "mcp"',
+    ),
+    "activation.sessions": ('"forever"', 'it should be one of "chat", "task"'),
+    "activation.mentions": ('"/"', 'it should be one of "slash-and-dollar", "slash", "off"'),
+    "activation.triggers": ("false", 'it should be one of "suggest", "activate", "off"'),
+    "activation.base_directory": (
+        '"/skills"',
+        'it should be one of "shared", "task-private", "host", "none"',
+    ),
+    "resources.binary": ('"skip"', 'it should be one of "base64", "refuse"'),
     "limits.max_depth": ("0", "it should be a whole number from 1 up"),
     "limits.max_folders": ("-1", "it should be a whole number from 1 up"),
     "limits.max_skills": ("true", "it should be a whole number from 1 up"),
     "limits.max_skill_md_bytes": ("1.5", "it should be a whole number from 1 up"),
+    "limits.max_resource_bytes": ("[]", "it should be a whole number from 1 up"),
 }
 
 
@@ -226,6 +279,27 @@ def test_profile_is_taken_from_the_argument_then_the_variable_then_the_file(tmp_
     assert _load(tmp_path, text, environ=variable, profile="agent-base").profile == "agent-base"
 
 
+def test_database_is_taken_from_the_variable_then_the_file(tmp_path: Path) -> None:
+    text = 'database = "sqlite:///srv/state.db"\n'
+    assert _load(tmp_path, "").database == ""
+    assert _load(tmp_path, text).database == "sqlite:///srv/state.db"
+    assert _load(tmp_path, text, environ={"PROWESS_DATABASE": "memory"}).database == "memory"
+    assert _load(tmp_path, text, environ={"PROWESS_DATABASE": ""}).database == "sqlite:///srv/state.db"
+
+
+def test_variable_of_the_database_changes_nothing_else(tmp_path: Path) -> None:
+    text = 'user = "anna"\ndatabase = "memory"\n[prompt]\npins = ["a"]\n'
+    settings = _load(tmp_path, text, environ={"PROWESS_DATABASE": "postgresql://db.example/prowess"})
+    assert replace(settings, database="memory") == _load(tmp_path, text)
+
+
+@pytest.mark.parametrize("value", ['"core"', "[1]", '["Core"]'])
+def test_kinds_of_sources_are_taken_only_as_a_list_of_known_ones(tmp_path: Path, value: str) -> None:
+    error = _refuse(tmp_path, f"[activation]\ntrusted_sources = {value}\n")
+    assert error.message.startswith(f"{tmp_path}/prowess.toml:2: 'activation.trusted_sources' is ")
+    assert error.hint == _WRONG["activation.trusted_sources"][1]
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_profile_sets_its_policy(tmp_path: Path, profile: str) -> None:
     assert _load(tmp_path, "", profile=profile).policy == PROFILES[profile]
@@ -383,7 +457,8 @@ def test_template_with_every_line_uncommented_is_accepted(tmp_path: Path) -> Non
     values = tomllib.loads(text)
     settings = _load(tmp_path, text)
     assert {f"{table}.{key}" if table else key for table, key in _keys(values)} >= {one.path for one in SETTINGS}
-    assert settings.policy == PROFILES["standard"]
+    shown = Prompting(budget_tokens=2_000, pins=("repo-survey",))
+    assert settings.policy == replace(PROFILES["standard"], prompting=shown)
     assert settings.switches == {
         (EVERY_AGENT, "pdf-fill"): Switch.OFF,
         ("reviewer", "repo-survey"): Switch.NAME_ONLY,

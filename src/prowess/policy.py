@@ -12,20 +12,30 @@ __all__ = [
     "PROFILES",
     "STRICT_READING",
     "Anchor",
+    "BaseDirectory",
+    "BinaryResources",
     "CatalogText",
+    "Consent",
     "Limits",
     "Links",
+    "Mentions",
     "MissingDescription",
     "NameRule",
     "Parse",
     "Policy",
     "ProjectTrust",
+    "Prompting",
+    "Ranking",
     "Reading",
     "Refresh",
     "SameName",
     "Scan",
+    "SessionMemory",
     "SourceKind",
     "SourceRule",
+    "TokenCounting",
+    "ToolSet",
+    "TriggerUse",
     "UnknownKeys",
 ]
 
@@ -128,6 +138,96 @@ class CatalogText(StrEnum):
     MARKDOWN = "markdown"
 
 
+class TokenCounting(StrEnum):
+    """How tokens are counted."""
+
+    ESTIMATE = "estimate"
+    """From the length of the text, with a margin on the safe side."""
+    TIKTOKEN = "tiktoken"
+    """By OpenAI's tokenizer, from the extra `tokens`."""
+
+
+class Ranking(StrEnum):
+    """How a search ranks what it finds."""
+
+    LEXICAL = "lexical"
+    """By words, their stems, beginnings and misspellings."""
+    FUSED = "fused"
+    """By words and by meaning, with the word vectors of the extra `semantic`."""
+
+
+class ToolSet(StrEnum):
+    """Which tools a model is offered, and the guidance that goes with them."""
+
+    STANDARD = "standard"
+    """`activate_skill`, `read_skill_resource`, `search_skills`, `deactivate_skill`."""
+    DAYCARE = "daycare"
+    """`skill`."""
+    WORKSPACE = "workspace"
+    """`activateSkill`."""
+    REMCOCHAT = "remcochat"
+    """`skills.activate`, `skills.readResource`."""
+    NONE = "none"
+    """None: the application uses the three tiers itself."""
+
+
+class Consent(StrEnum):
+    """When a person is asked before a skill is activated."""
+
+    ASK = "ask"
+    """At the first activation of a digest, unless its source is trusted."""
+    EACH_SESSION = "each-session"
+    """At the first activation in each session, whatever was granted before."""
+    NEVER = "never"
+
+
+class SessionMemory(StrEnum):
+    """How long a session remembers what it has switched on."""
+
+    CHAT = "chat"
+    """Until it is ended: a later process finds it again."""
+    TASK = "task"
+    """Until it is closed, and never longer than the process."""
+
+
+class Mentions(StrEnum):
+    """How a person calls for a skill by name in a message."""
+
+    SLASH_AND_DOLLAR = "slash-and-dollar"
+    SLASH = "slash"
+    OFF = "off"
+
+
+class TriggerUse(StrEnum):
+    """What becomes of a skill whose triggers match a message."""
+
+    SUGGEST = "suggest"
+    """The planner prefers it."""
+    ACTIVATE = "activate"
+    OFF = "off"
+
+
+class BinaryResources(StrEnum):
+    """What becomes of a resource that is not text."""
+
+    BASE64 = "base64"
+    """It is returned with its type, within a cap."""
+    REFUSE = "refuse"
+
+
+class BaseDirectory(StrEnum):
+    """Where the model's code finds an activated skill."""
+
+    SHARED = "shared"
+    """`/shared/skills/<key>`, the mount of all copies."""
+    TASK_PRIVATE = "task-private"
+    """`private:/.skills/<name>`, a mount of the task's own."""
+    HOST = "host"
+    """The folder on this machine, for code that runs outside of any sandbox."""
+    NONE = "none"
+    """Nowhere: the model is not told."""
+
+
 class Refresh(StrEnum):
     """When changes on disk are noticed."""
 
@@ -193,6 +293,32 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompting:
+    """How much of a model's context skills may take, in tokens."""
+
+    budget_tokens: int | None = None
+    """For the catalog; None: 1% of the context window, and at least 2,000."""
+    context_window: int = 200_000
+    pins: tuple[str, ...] = ()
+    """Names or ids that are always shown in full, as far as the budget goes."""
+    counting: TokenCounting = TokenCounting.ESTIMATE
+    reattach_tokens: int = 25_000
+    """For all instructions that are given again after the conversation was compacted."""
+    reattach_skill_tokens: int = 5_000
+    """For those of one skill."""
+
+    @property
+    def budget(self) -> int:
+        """How many tokens the catalog may take."""
+        if self.budget_tokens is not None:
+            return self.budget_tokens
+        return max(_LEAST_BUDGET, self.context_window // 100)
+
+
+_LEAST_BUDGET = 2_000
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """Everything that the profiles differ in."""
 
@@ -205,6 +331,17 @@ class Policy:
     project_trust: ProjectTrust = ProjectTrust.ASK
     catalog_text: CatalogText = CatalogText.XML
     refresh: Refresh = Refresh.WATCHED
+    tools: ToolSet = ToolSet.STANDARD
+    consent: Consent = Consent.ASK
+    trusted_kinds: tuple[SourceKind, ...] = (SourceKind.CORE, SourceKind.PLUGIN)
+    """Sources whose skills are activated without a question; folders that a caller names are trusted as well."""
+    sessions: SessionMemory = SessionMemory.CHAT
+    ranking: Ranking = Ranking.LEXICAL
+    mentions: Mentions = Mentions.SLASH_AND_DOLLAR
+    triggers: TriggerUse = TriggerUse.SUGGEST
+    binary: BinaryResources = BinaryResources.BASE64
+    base_directory: BaseDirectory = BaseDirectory.SHARED
+    prompting: Prompting = Prompting()
     limits: Limits = Limits()
 
 
@@ -247,6 +384,11 @@ PROFILES: dict[str, Policy] = {
         same_name=SameName.KEEP_ALL,
         project_trust=ProjectTrust.ALWAYS,
         refresh=Refresh.EACH_TURN,
+        tools=ToolSet.DAYCARE,
+        consent=Consent.NEVER,
+        sessions=SessionMemory.TASK,
+        mentions=Mentions.OFF,
+        triggers=TriggerUse.OFF,
     ),
     "workspace": Policy(
         sources=_rules(SourceKind.WORKSPACE, Anchor.WORKING_FOLDER, "skills"),
@@ -257,6 +399,12 @@ PROFILES: dict[str, Policy] = {
         project_trust=ProjectTrust.ALWAYS,
         catalog_text=CatalogText.MARKDOWN,
         refresh=Refresh.START,
+        tools=ToolSet.WORKSPACE,
+        consent=Consent.EACH_SESSION,
+        sessions=SessionMemory.TASK,
+        mentions=Mentions.OFF,
+        triggers=TriggerUse.OFF,
+        base_directory=BaseDirectory.TASK_PRIVATE,
     ),
     "agent-base": Policy(
         sources=(
@@ -270,6 +418,11 @@ PROFILES: dict[str, Policy] = {
         project_trust=ProjectTrust.ALWAYS,
         catalog_text=CatalogText.XML_WITH_LOCATION,
         refresh=Refresh.START,
+        tools=ToolSet.NONE,
+        consent=Consent.NEVER,
+        sessions=SessionMemory.TASK,
+        mentions=Mentions.OFF,
+        base_directory=BaseDirectory.NONE,
     ),
     "remcochat": Policy(
         enabled=False,
@@ -285,6 +438,12 @@ PROFILES: dict[str, Policy] = {
         project_trust=ProjectTrust.ALWAYS,
         catalog_text=CatalogText.JSON,
         refresh=Refresh.START,
+        tools=ToolSet.REMCOCHAT,
+        consent=Consent.NEVER,
+        mentions=Mentions.SLASH,
+        triggers=TriggerUse.OFF,
+        binary=BinaryResources.REFUSE,
+        base_directory=BaseDirectory.NONE,
         limits=Limits(max_skills=200),
     ),
 }

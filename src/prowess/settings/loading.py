@@ -43,7 +43,9 @@ def load_settings(
     place = Place(os.path.realpath(working_folder or _working_folder()), home, _prowess_home(environ), "local")
     named = config or environ.get("PROWESS_CONFIG")
     file = SettingsFile.read(find_settings_file(config, environ=environ), must_exist=named is not None)
-    return _assemble(file, place, profile or environ.get("PROWESS_PROFILE"))
+    settings = _assemble(file, place, profile or environ.get("PROWESS_PROFILE"))
+    database = environ.get("PROWESS_DATABASE")
+    return replace(settings, database=database) if database else settings
 
 
 def find_settings_file(config: str | None, *, environ: Mapping[str, str] | None = None) -> str:
@@ -85,6 +87,8 @@ def _assemble(file: SettingsFile, place: Place, profile: str | None) -> Settings
         settings,
         directories=cast("tuple[str, ...] | None", given.get("directories")),
         extra_directories=cast("tuple[str, ...]", given.get("extra_directories", ())),
+        database=cast("str", given.get("database", "")),
+        keep_receipts_days=cast("int", given.get("keep_receipts_days", settings.keep_receipts_days)),
         switches=_read_switches(file),
         agents=_read_agents(file),
     )
@@ -162,6 +166,7 @@ def _apply_policy(policy: Policy, given: Mapping[str, object]) -> Policy:
         policy,
         reading=replace(policy.reading, **part("policy.reading.")),
         limits=replace(policy.limits, **part("policy.limits.")),
+        prompting=replace(policy.prompting, **part("policy.prompting.")),
         **part("policy."),
     )
 

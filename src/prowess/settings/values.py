@@ -32,6 +32,9 @@ class Settings:
     """Folders that take the place of the profile's sources."""
     extra_directories: tuple[str, ...] = ()
     """Folders that are searched before the profile's sources."""
+    database: str = ""
+    """Where state is kept: empty for a file in Prowess' home, `memory`, or the address of a database."""
+    keep_receipts_days: int = 365
     switches: Mapping[tuple[str, str], Switch] = field(default_factory=dict[tuple[str, str], Switch])
     agents: Mapping[str, AgentSettings] = field(default_factory=dict[str, AgentSettings])
 

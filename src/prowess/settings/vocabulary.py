@@ -7,15 +7,25 @@ from typing import TypeVar, cast
 
 from prowess.policy import (
     PROFILES,
+    BaseDirectory,
+    BinaryResources,
     CatalogText,
+    Consent,
     Links,
+    Mentions,
     MissingDescription,
     NameRule,
     Parse,
     ProjectTrust,
+    Ranking,
     Refresh,
     SameName,
     Scan,
+    SessionMemory,
+    SourceKind,
+    TokenCounting,
+    ToolSet,
+    TriggerUse,
     UnknownKeys,
 )
 
@@ -37,7 +47,7 @@ class Setting:
 
     path: str
     target: str
-    """Where the value goes: a field of Settings, or `policy.…`, `policy.reading.…`, `policy.limits.…`."""
+    """Where the value goes: a field of Settings, or `policy.…`, `policy.reading.…`, `policy.limits.…` and the like."""
     read: Callable[[object], object]
     about: str
     sample: str
@@ -77,10 +87,31 @@ def one_of(choices: type[_E]) -> Callable[[object], _E]:
     return read
 
 
+def _kinds(value: object) -> tuple[SourceKind, ...]:
+    try:
+        return tuple(one_of(SourceKind)(item) for item in read_texts(value))
+    except WrongValue:
+        raise WrongValue("a list of " + ", ".join(f'"{kind}"' for kind in SourceKind)) from None
+
+
 SETTINGS: tuple[Setting, ...] = (
     Setting("profile", "profile", _text, "the set of policies to start from: " + ", ".join(PROFILES), '"standard"'),
     Setting("enabled", "policy.enabled", _flag, "whether there are any skills at all", "true"),
     Setting("user", "place.user", _text, "whose personal skills and copies are used", '"local"'),
+    Setting(
+        "database",
+        "database",
+        _text,
+        "where state is kept, if not in ~/.prowess/state.db: memory, sqlite:///PATH or postgresql://…",
+        '"postgresql://prowess@db.example/prowess"',
+    ),
+    Setting(
+        "keep_receipts_days",
+        "keep_receipts_days",
+        _positive,
+        "how long ended receipts and idle sessions are kept",
+        "365",
+    ),
     Setting(
         "sources.directories",
         "directories",
@@ -137,6 +168,97 @@ SETTINGS: tuple[Setting, ...] = (
         "catalog.text", "policy.catalog_text", one_of(CatalogText), "how the catalog is written for a model", '"xml"'
     ),
     Setting("catalog.refresh", "policy.refresh", one_of(Refresh), "when changes on disk are noticed", '"watched"'),
+    Setting("catalog.ranking", "policy.ranking", one_of(Ranking), "how a search ranks what it finds", '"lexical"'),
+    Setting(
+        "prompt.budget_tokens",
+        "policy.prompting.budget_tokens",
+        _positive,
+        "tokens that the catalog may take; without it 1% of the context window, and at least 2000",
+        "2000",
+    ),
+    Setting(
+        "prompt.context_window",
+        "policy.prompting.context_window",
+        _positive,
+        "tokens that the model's context holds",
+        "200000",
+    ),
+    Setting(
+        "prompt.pins",
+        "policy.prompting.pins",
+        read_texts,
+        "names or ids that come first when room is short",
+        '["repo-survey"]',
+    ),
+    Setting(
+        "prompt.counting", "policy.prompting.counting", one_of(TokenCounting), "how tokens are counted", '"estimate"'
+    ),
+    Setting(
+        "prompt.reattach_tokens",
+        "policy.prompting.reattach_tokens",
+        _positive,
+        "tokens for the instructions that are given again after a conversation was compacted",
+        "25000",
+    ),
+    Setting(
+        "prompt.reattach_skill_tokens",
+        "policy.prompting.reattach_skill_tokens",
+        _positive,
+        "tokens for those instructions of any one skill",
+        "5000",
+    ),
+    Setting(
+        "activation.tools",
+        "policy.tools",
+        one_of(ToolSet),
+        "which tools a model is offered, with their guidance",
+        '"standard"',
+    ),
+    Setting(
+        "activation.consent", "policy.consent", one_of(Consent), "when a person is asked before an activation", '"ask"'
+    ),
+    Setting(
+        "activation.trusted_sources",
+        "policy.trusted_kinds",
+        _kinds,
+        "kinds of sources whose skills are activated without a question",
+        '["core", "plugin"]',
+    ),
+    Setting(
+        "activation.sessions",
+        "policy.sessions",
+        one_of(SessionMemory),
+        "how long a session remembers what it has switched on",
+        '"chat"',
+    ),
+    Setting(
+        "activation.mentions",
+        "policy.mentions",
+        one_of(Mentions),
+        "how a person calls for a skill by name in a message",
+        '"slash-and-dollar"',
+    ),
+    Setting(
+        "activation.triggers",
+        "policy.triggers",
+        one_of(TriggerUse),
+        "what becomes of a skill whose triggers match a message",
+        '"suggest"',
+    ),
+    Setting(
+        "activation.base_directory",
+        "policy.base_directory",
+        one_of(BaseDirectory),
+        "where the model is told that it finds an activated skill",
+        '"shared"',
+    ),
+    Setting(
+        "resources.binary",
+        "policy.binary",
+        one_of(BinaryResources),
+        "what becomes of resources that are not text",
+        '"base64"',
+    ),
     Setting("limits.max_depth", "policy.limits.max_depth", _positive, "levels of folders below a root", "6"),
     Setting("limits.max_folders", "policy.limits.max_folders", _positive, "folders listed in a root", "100000"),
     Setting("limits.max_skills", "policy.limits.max_skills", _positive, "skills in the catalog", "1000000"),
@@ -144,8 +266,15 @@ SETTINGS: tuple[Setting, ...] = (
         "limits.max_skill_md_bytes",
         "policy.limits.max_skill_md_bytes",
         _positive,
-        "size over which a SKILL.md is reported as too large",
+        "size over which a SKILL.md is reported as too large, and cut when it is shown",
         "200000",
+    ),
+    Setting(
+        "limits.max_resource_bytes",
+        "policy.limits.max_resource_bytes",
+        _positive,
+        "size over which a file of a skill is cut when it is read",
+        "2000000",
     ),
 )
 
