@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 from prowess.skill.yaml_values import YamlValue
 
-__all__ = ["CleanText", "clean_text", "is_clean", "is_harmless", "make_printable", "replace_look_alikes"]
+__all__ = [
+    "CleanText",
+    "clean_text",
+    "is_clean",
+    "is_harmless",
+    "make_printable",
+    "replace_look_alikes",
+    "strip_invisible",
+]
 
 _INVISIBLE = re.compile(
     "["
@@ -78,6 +86,13 @@ def clean_text(text: str) -> CleanText:
 def replace_look_alikes(text: str) -> str:
     """Return `text` with every letter that only looks Latin replaced by the Latin one."""
     return text.translate(_LOOK_ALIKES)
+
+
+def strip_invisible(text: str) -> tuple[str, int]:
+    """Return a text of many lines without characters that nobody sees, and how many there were."""
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text, 0
+    return _INVISIBLE.subn("", text)
 
 
 def make_printable(text: str) -> str:

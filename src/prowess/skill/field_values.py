@@ -149,8 +149,9 @@ def as_triggers(value: YamlValue) -> Triggers | None:
     if not isinstance(value, dict):
         words = _phrases(value)
         return None if words is None else Triggers(keywords=words)
-    parts = [_phrases(value.get(key, [])) for key in ("keywords", "verbs", "patterns")]
-    keywords, verbs, patterns = parts
+    keywords, verbs = (_phrases(value.get(key, [])) for key in ("keywords", "verbs"))
+    given = value.get("patterns", [])
+    patterns = as_words([given] if isinstance(given, str) and given else given)  # A comma belongs to a pattern.
     if keywords is None or verbs is None or patterns is None:
         return None
     return Triggers(keywords, verbs, patterns)

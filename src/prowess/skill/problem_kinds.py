@@ -365,6 +365,14 @@ KINDS: dict[str, Kind] = {
         "It is optional, so a fault in it does not stop the skill.",
         "correct the file, or remove it",
     ),
+    "trigger-invalid": Kind(
+        _W,
+        _W,
+        "A trigger cannot be used; it is left out.",
+        "A pattern that RE2 refuses, that is too large or that matches everything would never help, and a keyword "
+        "without letters or digits cannot be found.",
+        "correct the trigger; RE2 knows no look-around and no back-references",
+    ),
     # What could deceive
     "invisible-characters": Kind(
         _W,

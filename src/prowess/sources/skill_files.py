@@ -15,7 +15,16 @@ from prowess.skill.problems import Problem, make_problem
 from prowess.sources.open_folders import OpenFolder, open_folder
 from prowess.sources.stamps import Stamp, stamp_file
 
-__all__ = ["MAX_FILES", "MAX_TOTAL_BYTES", "FileSet", "list_skill_files", "read_skill_files"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_FILES",
+    "MAX_TOTAL_BYTES",
+    "FileSet",
+    "is_part",
+    "leads_out",
+    "list_skill_files",
+    "read_skill_files",
+]
 
 MAX_FILES = 10_000
 """Of files and folders together."""
@@ -45,6 +54,24 @@ def read_skill_files(folder: str) -> FileSet:
 def list_skill_files(folder: str) -> FileSet:
     """List every file below `folder` with what is wrong with it, without opening any: no hashes, no digest."""
     return _walk(folder, _Walk(hashes=False))
+
+
+def is_part(name: bytes, *, depth: int) -> bool:
+    """Whether what has this name is part of a skill, in a folder so many levels below its top."""
+    return not _LEFTOVER.fullmatch(name) and (depth > 0 or name.lower() != b".git")
+
+
+def leads_out(target: bytes, *, depth: int) -> bool:
+    """Whether a link may lead out of the skill, in a folder so many levels below its top.
+
+    Its own folder was reached without links, so leading `..` mean what they say. A `..` further on could follow another
+    link and mean anything: refused.
+    """
+    steps = [step for step in target.split(b"/") if step not in (b"", b".")]
+    up = 0
+    while up < len(steps) and steps[up] == b"..":
+        up += 1
+    return target.startswith(b"/") or up > depth or b".." in steps[up:]
 
 
 def _walk(folder: str, walk: "_Walk") -> FileSet:
@@ -84,7 +111,7 @@ class _Walk:
                 raise
 
     def _folder(self, folder: OpenFolder, path: bytes, depth: int) -> None:
-        for name in self._names(folder, path):
+        for name in self._names(folder, path, depth):
             inner = path + b"/" + name if path else name
             try:
                 status = folder.status(name)
@@ -105,13 +132,13 @@ class _Walk:
                 message = f"{_show(inner)} is neither a file nor a folder"
                 self.problems.append(make_problem("not-a-file", message, path=_show(inner)))
 
-    def _names(self, folder: OpenFolder, path: bytes) -> list[bytes]:
+    def _names(self, folder: OpenFolder, path: bytes, depth: int) -> list[bytes]:
         try:
             names = folder.names()
         except OSError as error:
             self.problems.append(_unreadable(_show(path), error))
             return []
-        return [name for name in names if not _LEFTOVER.fullmatch(name) and (path or name != b".git")]
+        return [name for name in names if is_part(name, depth=depth)]
 
     def _descend(self, folder: OpenFolder, name: bytes, inner: bytes, depth: int) -> None:
         if depth + 1 > MAX_DEPTH:
@@ -164,7 +191,7 @@ class _Walk:
         except OSError as error:
             self.problems.append(_unreadable(_show(inner), error))
             return
-        if _leaves(inner, target):
+        if leads_out(target, depth=inner.count(b"/")):
             message = f"the link {_show(inner)} leads out of the skill"
             self.problems.append(make_problem("link-escape", message, path=_show(inner)))
             return
@@ -183,19 +210,6 @@ class _Walk:
         message = f"the files are larger than {MAX_TOTAL_BYTES:,} bytes together"
         self.problems.append(make_problem("files-too-large", message, path=_show(inner)))
         raise _Stop
-
-
-def _leaves(link: bytes, target: bytes) -> bool:
-    """Whether a link may lead out of the skill.
-
-    Its own folder was reached without links, so leading `..` mean what they say. A `..` further on could follow another
-    link and mean anything: refused.
-    """
-    steps = [step for step in target.split(b"/") if step not in (b"", b".")]
-    up = 0
-    while up < len(steps) and steps[up] == b"..":
-        up += 1
-    return target.startswith(b"/") or up > link.count(b"/") or b".." in steps[up:]
 
 
 def _unreadable(path: str, error: OSError) -> Problem:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from prowess.policy import Links, Scan, SourceKind
 from prowess.skill.deception import make_printable
 
-__all__ = ["Source", "is_below", "is_text", "show_path"]
+__all__ = ["Source", "is_below", "is_text", "show_bytes", "show_path"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,11 @@ def show_path(path: str) -> str:
     if not path.isascii():
         path = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return make_printable(path)
+
+
+def show_bytes(path: bytes) -> str:
+    """Return a name as it is on disk in the way of `show_path`."""
+    return show_path(os.fsdecode(path))
 
 
 def is_text(path: str) -> bool:

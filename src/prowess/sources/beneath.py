@@ -1,0 +1,97 @@
+"""Open a file of a skill by its path, by a walk of directory handles that never leaves the skill.
+
+The system follows no link on the way. A link is resolved in the same walk by its text, under the rule by which the
+files of a skill are listed, and `..` goes back to the folder that the walk came from, wherever it has been moved since.
+"""
+
+import errno
+import os
+import stat
+from enum import StrEnum
+
+from prowess.sources.open_folders import OpenFolder, open_folder
+from prowess.sources.skill_files import MAX_DEPTH, is_part, leads_out
+
+__all__ = ["MAX_LINKS", "Obstacle", "open_beneath"]
+
+MAX_LINKS = 40
+"""As many as Linux follows on one path."""
+
+_NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
+
+
+class Obstacle(StrEnum):
+    """Why a file cannot be opened."""
+
+    MISSING = "missing"
+    ESCAPES = "escapes"
+    """The way leads out of the skill, or may do so."""
+    NOT_A_FILE = "not-a-file"
+    """A folder, FIFO, socket or device."""
+    UNREADABLE = "unreadable"
+    """The system refuses it, or it was changed while it was opened."""
+    TOO_MANY_LINKS = "too-many-links"
+
+
+def open_beneath(folder: str, *, path: bytes) -> int | Obstacle:
+    """Return a descriptor of the plain file at `path` below the folder, or what stands in the way. It never waits."""
+    if b"\0" in path:
+        return Obstacle.UNREADABLE
+    if path.startswith(b"/"):
+        return Obstacle.ESCAPES
+    folders: list[OpenFolder] = []
+    try:
+        folders.append(open_folder(folder))
+        return _walk(folders, _steps_last_first(path))
+    except OSError as error:
+        return Obstacle.MISSING if error.errno in _NOT_THERE else Obstacle.UNREADABLE
+    finally:
+        for one in folders:
+            one.close()
+
+
+def _walk(folders: list[OpenFolder], steps: list[bytes]) -> int | Obstacle:
+    """Take the steps from the last of the folders, which are those on the way from the top to where the walk stands."""
+    links = 0
+    while steps:
+        step, here, depth = steps.pop(), folders[-1], len(folders) - 1
+        if step == b"..":
+            if depth == 0:
+                return Obstacle.ESCAPES
+            folders.pop().close()
+            continue
+        if not is_part(step, depth=depth):
+            return Obstacle.MISSING
+        mode = here.status(step).st_mode
+        if stat.S_ISLNK(mode):
+            links += 1
+            if links > MAX_LINKS:
+                return Obstacle.TOO_MANY_LINKS
+            target = here.read_link(step)
+            if leads_out(target, depth=depth):
+                return Obstacle.ESCAPES
+            steps += _steps_last_first(target)
+        elif stat.S_ISDIR(mode) and depth < MAX_DEPTH:
+            folders.append(here.enter(step))
+        elif steps or stat.S_ISDIR(mode):  # Below a file there is nothing, and below the deepest folder no part.
+            return Obstacle.MISSING
+        else:
+            return _open_plain(here, step) if stat.S_ISREG(mode) else Obstacle.NOT_A_FILE
+    return Obstacle.NOT_A_FILE
+
+
+def _steps_last_first(path: bytes) -> list[bytes]:
+    return [step for step in reversed(path.split(b"/")) if step not in (b"", b".")]
+
+
+def _open_plain(folder: OpenFolder, name: bytes) -> int | Obstacle:
+    """Open what was a plain file a moment ago, and make sure that it still is one."""
+    file = folder.open_file(name)
+    try:
+        plain = stat.S_ISREG(os.fstat(file).st_mode)
+    except OSError:
+        plain = False
+    if plain:
+        return file
+    os.close(file)
+    return Obstacle.NOT_A_FILE

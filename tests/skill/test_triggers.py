@@ -1,0 +1,117 @@
+"""Which triggers can be used, and what is said of the others."""
+
+import pytest
+
+from prowess.skill.manifest import Triggers
+from prowess.skill.problems import Severity
+from prowess.skill.trigger_words import find_words, inflect_verb
+from prowess.skill.triggers import (
+    MAX_PATTERN_LENGTH,
+    MAX_PATTERNS,
+    MAX_PHRASE_WORDS,
+    Phrase,
+    find_pattern_fault,
+    judge_triggers,
+    parse_phrase,
+    usable_patterns,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Fill the PDF-form, now!", ["fill", "the", "pdf", "form", "now"]),
+        ("Größe ÉTÉ naïve", ["grosse", "ete", "naive"]),
+        ("cafe\u0301 Ωμέγα Ёлка", ["cafe", "ωμεγα", "елка"]),
+        ("安排日程", ["安", "排", "日", "程"]),
+        ("일정을", ["일", "정", "을"]),
+        ("हिन्दी भाषा", ["हिनदी", "भाषा"]),
+        ("ﬁle ２０", ["file", "20"]),
+        ("🚀 … !!", []),
+        ("", []),
+    ],
+)
+def test_words_are_compared_without_case_and_accents(text: str, words: list[str]) -> None:
+    assert [word.folded for word in find_words(text)] == words
+
+
+def test_words_know_their_place() -> None:
+    text = "  Größe, 日"
+    assert [text[word.start : word.end] for word in find_words(text)] == ["Größe", "日"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "forms"),
+    [
+        ("deploy", {"deploy", "deploys", "deployed", "deploying"}),
+        ("create", {"create", "creates", "created", "creating"}),
+        ("copy", {"copy", "copies", "copied", "copying"}),
+        ("fix", {"fix", "fixes", "fixed", "fixing"}),
+        ("push", {"push", "pushes", "pushed", "pushing"}),
+        ("plan", {"plan", "plans", "planned", "planning"}),
+        ("visit", {"visit", "visits", "visited", "visiting"}),
+        ("clean", {"clean", "cleans", "cleaned", "cleaning"}),
+        ("tie", {"tie", "ties", "tied", "tying"}),
+        ("go", {"go", "goes", "going"}),
+        ("x", {"x"}),
+        ("технически", {"технически"}),
+    ],
+)
+def test_verbs_are_found_in_their_regular_forms(verb: str, forms: set[str]) -> None:
+    assert forms <= set(inflect_verb(verb))
+
+
+@pytest.mark.parametrize(
+    ("phrase", "expected"),
+    [
+        ("PDF", Phrase(("pdf",))),
+        ("pull  Request", Phrase(("pull", "request"))),
+        ("C++", Phrase(("c",), after="++")),
+        (".NET", Phrase(("net",), before=".")),
+        ('"quoted"', Phrase(("quoted",))),
+        ("…", Phrase(())),
+    ],
+)
+def test_phrase_is_its_words_and_the_signs_that_belong_to_it(phrase: str, expected: Phrase) -> None:
+    assert parse_phrase(phrase) == expected
+
+
+@pytest.mark.requirement("R68")
+@pytest.mark.parametrize("pattern", [r"\bpdf\b", r"(?:fill|sign) (?:a|the) form", r"(a+)+$", r"(a|a)*b", r"\pL+ing\b"])
+def test_good_pattern_has_no_fault(pattern: str) -> None:
+    assert find_pattern_fault(pattern) == ""
+
+
+@pytest.mark.requirement("R68")
+@pytest.mark.parametrize(
+    ("pattern", "fault"),
+    [
+        ("a{1000}{1000}", "is refused by RE2: bad repetition operator: {1000}{1000}"),
+        ("(", "is refused by RE2: missing ): ("),
+        (r"(?=a)b", "is refused by RE2: invalid perl operator: (?="),
+        (r"(a)\1", r"is refused by RE2: invalid escape sequence: \1"),
+        (r"(\pL{1,500})x", "is refused by RE2: pattern too large - compile failed"),
+        ("(a?){1000}a{1000}", "is too large when its repetitions are written out"),
+        (".*", "matches the empty text, and so every message"),
+        ("(x*)*", "matches the empty text, and so every message"),
+        ("a" * (MAX_PATTERN_LENGTH + 1), f"is longer than {MAX_PATTERN_LENGTH} characters"),
+        ("\ud800", "is not text"),
+    ],
+)
+def test_pattern_that_cannot_be_used_has_a_fault(pattern: str, fault: str) -> None:
+    assert find_pattern_fault(pattern) == fault
+
+
+@pytest.mark.requirement("R68")
+def test_each_trigger_that_cannot_be_used_is_a_problem() -> None:
+    long = " ".join(["w"] * (MAX_PHRASE_WORDS + 1))
+    triggers = Triggers(("pdf", "!!"), ("fill", long), ("(", "ok", *["p"] * MAX_PATTERNS))
+    problems = list(judge_triggers(triggers))
+    assert [problem.message for problem in problems] == [
+        "the trigger '!!' has no letters or digits",
+        f"the trigger '{long}' has 17 words; at most 16 are compared",
+        "the trigger pattern '(' is refused by RE2: missing ): (",
+        "there are 18 trigger patterns; only the first 16 count",
+    ]
+    assert {(problem.code, problem.severity) for problem in problems} == {("trigger-invalid", Severity.WARNING)}
+    assert usable_patterns(triggers) == ["ok", *["p"] * (MAX_PATTERNS - 2)]
