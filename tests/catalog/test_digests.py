@@ -11,6 +11,7 @@ import pytest
 
 from prowess.catalog.digests import Digests
 from prowess.policy import SourceKind
+from prowess.skill.digest import FileKind, SkillFile
 from prowess.skill.manifest import Manifest
 from prowess.skill.skill import Skill
 from prowess.sources.skill_files import read_skill_files
@@ -134,6 +135,69 @@ def test_settled_files_are_read_once_across_processes(tmp_path: Path) -> None:
 def test_fresh_files_are_read_each_time(tmp_path: Path) -> None:
     assert ask_child(_COUNT_READS, _write(tmp_path / "x"), tmp_path / "cache", "fresh") == [True, 2]
     assert not (tmp_path / "cache").exists()
+
+
+# The files themselves
+
+
+def _expected(folder: Path) -> tuple[tuple[SkillFile, ...], str]:
+    found = read_skill_files(str(folder))
+    return found.files, found.digest
+
+
+def test_files_are_those_of_the_folder_whether_they_were_kept_or_not(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    _make_executable(folder)
+    time.sleep(_SETTLING_SECONDS)
+    digests = Digests(str(tmp_path / "cache"))
+    first, again = digests.files(_skill(folder)), digests.files(_skill(folder))
+    digests.save()
+    later = Digests(str(tmp_path / "cache")).files(_skill(folder))
+    for found in (first, again, later):
+        assert (found.files, found.digest) == _expected(folder)
+        assert found.problems == ()
+    assert [(file.path, file.kind) for file in first.files] == [
+        (b"SKILL.md", FileKind.FILE),
+        (b"scripts/run.py", FileKind.EXECUTABLE),
+    ]
+
+
+def test_files_that_change_are_read_again(tmp_path: Path) -> None:
+    """All kinds of change in one test: each needs a skill that has lain for a while."""
+    folders = {change: _write(tmp_path / change.__name__) for change in _CHANGES}
+    time.sleep(_SETTLING_SECONDS)
+    digests = Digests()
+    for change, folder in folders.items():
+        before = digests.files(_skill(folder))
+        change(folder)
+        after = digests.files(_skill(folder))
+        assert before.files != after.files, change.__name__
+        assert (after.files, after.digest) == _expected(folder), change.__name__
+
+
+def test_files_that_could_not_be_read_are_tried_again_and_their_problems_told_each_time(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    (folder / "out").symlink_to("/etc/hostname")
+    time.sleep(_SETTLING_SECONDS)
+    digests = Digests(str(tmp_path / "cache"))
+    found = [digests.files(_skill(folder)) for _ in range(2)]
+    digests.save()
+    found.append(Digests(str(tmp_path / "cache")).files(_skill(folder)))
+    for one in found:
+        assert one.digest == ""
+        assert [problem.path for problem in one.problems] == ["out"]
+    (folder / "out").unlink()
+    mended = digests.files(_skill(folder))
+    assert (mended.files, mended.digest, mended.problems) == (*_expected(folder), ())
+
+
+@pytest.mark.slow
+def test_settled_files_are_listed_without_reading_them_again(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    time.sleep(_SETTLING_SECONDS)
+    code = _COUNT_READS.replace("digests.of(", "digests.files(")
+    assert ask_child(code, folder, tmp_path / "cache") == [True, 1]
+    assert ask_child(code, folder, tmp_path / "cache") == [True, 0]
 
 
 def test_skill_with_a_file_that_must_not_be_read_has_no_digest(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_skills_of_one_name_are_all_kept_and_the_first_answers_to_it(tmp_path: P
 @pytest.mark.parametrize("form", [CatalogText.XML, CatalogText.JSON])
 def test_listing_for_a_model_shows_no_path_of_the_host(form: CatalogText, tmp_path: Path) -> None:
     found = Machine(tmp_path).draw({"core/x": skill_text("x"), f"{_PERSONAL}/y": skill_text("y")}).catalog("daycare")
-    text = render_catalog(_view(found), form)
+    text = render_catalog(((skill, skill.description) for skill in _view(found).visible), form)
     assert "x" in text
     assert str(tmp_path) not in text
     assert "SKILL.md" not in text

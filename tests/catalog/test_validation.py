@@ -236,3 +236,10 @@ def test_bundled_skills_are_valid(reading: Reading) -> None:
     for folder in find_skill_folders(BUNDLED_SKILLS).folders:
         checked = check_skill(folder, reading=reading, limits=Limits())
         assert checked.valid, checked.problems
+
+
+def test_trigger_that_would_never_fire_is_a_warning_at_its_key(tmp_path: Path) -> None:
+    extra = 'triggers:\n  keywords: [pdf, "!!"]\n  patterns: ["(", "a form"]\n'
+    checked = _check(write_skill(tmp_path / "pdf", extra=extra))
+    assert (_found(checked), checked.valid) == ([("trigger-invalid", _W, 4), ("trigger-invalid", _W, 4)], True)
+    assert checked.problems[1].message == "the trigger pattern '(' is refused by RE2: missing ): ("

@@ -152,29 +152,37 @@ def test_switch_of_a_projects_skill_is_bound_to_its_project() -> None:
 # Other reasons
 
 
+_FOR_PEOPLE = _skill("x", behaviour=Behaviour(model_invocable=False))
+
+
 @pytest.mark.requirement("R41", "K7")
 @pytest.mark.parametrize(
-    ("skill", "reason"),
+    ("skill", "reason", "for_people"),
     [
         pytest.param(
             _skill("x", SourceKind.PROJECT, trusted=False),
             Reason("untrusted", "its project is not trusted", "prowess trust, after a look at the skill"),
+            (),
             id="untrusted",
         ),
         pytest.param(
-            _skill("x", behaviour=Behaviour(model_invocable=False)),
+            _FOR_PEOPLE,
             Reason("hidden", "its author lets only people invoke it", "invoke it by /x, or change its manifest"),
+            (_FOR_PEOPLE,),
             id="for people only",
         ),
         pytest.param(
             _skill("x", behaviour=Behaviour(requires=Requirements(binaries=("jq",)))),
             Reason("ineligible", "the command 'jq' is not installed", "provide what is missing"),
+            (),
             id="ineligible",
         ),
     ],
 )
-def test_skill_is_hidden_for_a_reason_with_a_remedy(skill: Skill, reason: Reason) -> None:
-    assert _view(_catalog(skill)) == View("", hidden={skill.id: (reason,)})
+def test_skill_is_hidden_for_a_reason_with_a_remedy(
+    skill: Skill, reason: Reason, for_people: tuple[Skill, ...]
+) -> None:
+    assert _view(_catalog(skill)) == View("", hidden={skill.id: (reason,)}, for_people=for_people)
 
 
 @pytest.mark.requirement("R29", "K7")
@@ -209,3 +217,87 @@ def test_every_reason_is_given_at_once() -> None:
 
 def test_skill_that_only_people_lack_stays_visible_to_the_model() -> None:
     assert _view(_catalog(_skill("x", behaviour=Behaviour(user_invocable=False)))).names() == ("x",)
+
+
+# For people
+
+
+@pytest.mark.requirement("R37", "R41")
+@pytest.mark.parametrize("by", ["its author", "a switch", "both"])
+def test_skill_for_people_only_is_hidden_from_the_model_and_kept_for_them(by: str) -> None:
+    skill = _skill("x", behaviour=Behaviour(model_invocable=by == "a switch"))
+    switches = Switches({("", "x"): Switch.ON if by == "its author" else Switch.USER_ONLY})
+    view = _view(_catalog(skill), switches=switches)
+    assert (view.visible, view.for_people, view.invocable) == ((), (skill,), (skill,))
+    assert _reasons(view, "user:x") == ["hidden"] * (2 if by == "both" else 1)
+    assert view.find("x") is None
+
+
+@pytest.mark.requirement("R38", "R41")
+@pytest.mark.parametrize(
+    ("trusted", "requires", "allowlist", "position"),
+    [
+        pytest.param(False, (), None, Switch.USER_ONLY, id="of a project that is not trusted"),
+        pytest.param(True, ("jq",), None, Switch.USER_ONLY, id="that lacks something"),
+        pytest.param(True, (), ["other"], Switch.USER_ONLY, id="that is not on the agent's list"),
+        pytest.param(True, (), None, Switch.OFF, id="that is switched off"),
+    ],
+)
+def test_people_cannot_call_for_a_skill(
+    trusted: bool, requires: tuple[str, ...], allowlist: list[str] | None, position: Switch
+) -> None:
+    behaviour = Behaviour(model_invocable=False, requires=Requirements(binaries=requires))
+    skill = _skill("x", SourceKind.PROJECT, trusted=trusted, behaviour=behaviour)
+    view = _view(_catalog(skill), switches=Switches({("", "x"): position}), allowlist=allowlist)
+    assert (view.visible, view.for_people, view.invocable) == ((), (), ())
+    assert len(_reasons(view, skill.id)) >= 2
+
+
+def test_shadowed_skill_is_not_for_people_either() -> None:
+    winner, loser = _skill("x", SourceKind.PROJECT), _skill("x", behaviour=Behaviour(model_invocable=False))
+    view = _view(_catalog(winner, loser))
+    assert (view.visible, view.for_people) == ((winner,), ())
+    assert _reasons(view, loser.id) == ["shadowed", "hidden"]
+
+
+def test_invocable_are_the_visible_then_those_for_people_but_not_those_for_models() -> None:
+    first = _skill("a", behaviour=Behaviour(model_invocable=False))
+    models_own = _skill("b", behaviour=Behaviour(user_invocable=False))
+    plain = _skill("c")
+    nobodys = _skill("d", behaviour=Behaviour(model_invocable=False, user_invocable=False))
+    view = _view(_catalog(first, models_own, plain, nobodys))
+    assert view.visible == (models_own, plain)
+    assert view.for_people == (first, nobodys)
+    assert view.invocable == (plain, first)
+
+
+# Look-up
+
+
+def test_skill_is_found_by_its_name_and_by_its_id() -> None:
+    view = _view(_THREE, allowlist=["beta", "gamma"])
+    assert [view.find(name) for name in ("beta", "user:beta")] == [_BETA, _BETA]
+    for name in ("alpha", "user:alpha", "gamma ", "Gamma", ""):
+        assert view.find(name) is None
+    assert View("").find("beta") is None
+
+
+@pytest.mark.requirement("R29")
+def test_first_of_several_skills_is_found_by_their_name_and_each_by_its_id() -> None:
+    kinds = (SourceKind.CORE, SourceKind.USER, SourceKind.AGENTS)
+    view = _view(_catalog(*(_skill("x", kind) for kind in kinds), same_name=SameName.KEEP_ALL))
+    assert view.find("x") is view.visible[0]
+    assert [view.find(skill.id) for skill in view.visible] == list(view.visible)
+
+
+def test_id_is_found_before_a_name_that_looks_like_it() -> None:
+    imitator = _skill("x")._replace(id="user:other", manifest=Manifest("core:y", "Does it."))
+    meant = _skill("y", SourceKind.CORE)
+    assert _view(_catalog(imitator, meant)).find("core:y") is meant
+
+
+def test_looking_something_up_does_not_change_what_a_view_equals() -> None:
+    asked, fresh = _view(_THREE), _view(_THREE)
+    asked.find("beta")
+    assert asked == fresh
+    assert repr(asked) == repr(fresh)

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from prowess.catalog.cache_file import read_cache, write_cache
+from prowess.skill.digest import SkillFile
 from prowess.skill.skill import Skill
 from prowess.sources.skill_files import FileSet, read_skill_files
 from prowess.sources.source import is_text
@@ -13,14 +14,15 @@ from prowess.sources.stamps import Stamp, is_reliable, stamp_file
 
 __all__ = ["Digests"]
 
-_HEADER = b"prowess-digests-1\n"
+_HEADER = b"prowess-digests-2\n"
 
 
 @dataclass(frozen=True, slots=True)
 class KnownDigest:
-    """A digest, and the stamps of all files and folders for which it holds."""
+    """A digest with its files, and the stamps of all files and folders for which it holds."""
 
     digest: str
+    files: tuple[SkillFile, ...]
     stamps: tuple[tuple[str, Stamp], ...]
 
 
@@ -35,10 +37,15 @@ class Digests:
 
     def of(self, skill: Skill) -> str:
         """Return the digest of the skill's files, or an empty text if some of them cannot be read."""
-        known = self._known(skill.root).get(skill.folder)
-        if known is not None and _is_current(skill.folder, known):
-            return known.digest
-        return self.read(skill).digest
+        known = self._current(skill)
+        return self.read(skill).digest if known is None else known.digest
+
+    def files(self, skill: Skill) -> FileSet:
+        """Return every file of the skill, reading them only if one may have changed or could not be read before."""
+        known = self._current(skill)
+        if known is None or not known.digest:
+            return self.read(skill)
+        return FileSet(known.files, (), known.digest, known.stamps)
 
     def read(self, skill: Skill) -> FileSet:
         """Read all files of the skill now."""
@@ -46,7 +53,7 @@ class Digests:
         found = read_skill_files(skill.folder)
         is_settled = all(is_reliable(stamp, taken=taken) and is_text(path) for path, stamp in found.stamps)
         if is_settled and is_text(skill.folder):
-            self._known(skill.root)[skill.folder] = KnownDigest(found.digest, found.stamps)
+            self._known(skill.root)[skill.folder] = KnownDigest(found.digest, found.files, found.stamps)
             self._changed.add(skill.root)
         return found
 
@@ -56,6 +63,10 @@ class Digests:
             if self.folder is not None and is_text(root):
                 write_cache(self._file(self.folder, root), header=_HEADER, value=self._roots[root])
         self._changed.clear()
+
+    def _current(self, skill: Skill) -> KnownDigest | None:
+        known = self._known(skill.root).get(skill.folder)
+        return known if known is not None and _is_current(skill.folder, known) else None
 
     def _known(self, root: str) -> dict[str, KnownDigest]:
         known = self._roots.get(root)

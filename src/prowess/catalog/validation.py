@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 from prowess.errors import NotFound
 from prowess.policy import Limits, Links, Reading, SourceKind, UnknownKeys
 from prowess.skill.body import find_references, judge_body, judge_reference
+from prowess.skill.bounded_yaml import locate_keys
 from prowess.skill.frontmatter import Frontmatter, split_frontmatter
+from prowess.skill.manifest import Manifest
 from prowess.skill.problems import Problem, Severity, make_problem
 from prowess.skill.reading import parse_skill
+from prowess.skill.triggers import judge_triggers
 from prowess.sources.folders import SKILL_MD, scan_folder
 from prowess.sources.heads import read_head, read_plain_file, read_sidecar, read_start, sidecar_status
 from prowess.sources.skill_files import FileSet, list_skill_files
@@ -86,7 +89,8 @@ def check_skill(folder: str, *, reading: Reading, limits: Limits) -> CheckedSkil
     listed = list_skill_files(folder)
     further = [*_check_files(listed, strict=reading.strict), *_check_body(folder, listed, reading, limits)]
     shown = judged.manifest.name if judged.manifest else name
-    return CheckedSkill(show_path(folder), shown, (*judged.problems, *further))
+    triggers = _check_triggers(judged.manifest, head) if judged.manifest else ()
+    return CheckedSkill(show_path(folder), shown, (*judged.problems, *triggers, *further))
 
 
 def _missing(folder: str) -> Problem:
@@ -97,6 +101,18 @@ def _missing(folder: str) -> Problem:
     if near:
         return make_problem("skill-md-misnamed", f"the file is named {show_path(near[0])}, not {SKILL_MD}")
     return make_problem("skill-md-missing", f"there is no {SKILL_MD} in {show_path(folder)}")
+
+
+def _check_triggers(manifest: Manifest, head: bytes) -> Iterator[Problem]:
+    """Return the triggers that would never fire, each at the place where triggers are given."""
+    problems = tuple(judge_triggers(manifest.behaviour.triggers))
+    if not problems:
+        return
+    frontmatter = split_frontmatter(head)
+    first_line = frontmatter.first_line if isinstance(frontmatter, Frontmatter) else 1
+    line, column = locate_keys(manifest.text, first_line=first_line).get(("triggers",), (first_line, 1))
+    for problem in problems:
+        yield replace(problem, line=line, column=column)
 
 
 def _check_files(listed: FileSet, *, strict: bool) -> Iterator[Problem]:

@@ -33,16 +33,22 @@ class View:
     """Ids of the visible skills that are shown without their description."""
     hidden: Mapping[str, tuple[Reason, ...]] = field(default_factory=dict[str, tuple[Reason, ...]])
     """From the id of a skill that the model does not see to the reasons."""
+    for_people: tuple[Skill, ...] = ()
+    """Skills that only a person can call for, by name."""
+    _index: dict[str, Skill] = field(default_factory=dict[str, Skill], init=False, repr=False, compare=False)
+    """By name and by id, made when it is first asked."""
+
+    @property
+    def invocable(self) -> tuple[Skill, ...]:
+        """The skills that a person can call for by name, in the catalog's order and those for people only last."""
+        return tuple(skill for skill in (*self.visible, *self.for_people) if skill.manifest.behaviour.user_invocable)
 
     def find(self, name: str) -> Skill | None:
         """Return the visible skill with this name or id."""
-        by_name = None
-        for skill in self.visible:
-            if skill.id == name:
-                return skill
-            if by_name is None and skill.name == name:
-                by_name = skill
-        return by_name
+        if not self._index and self.visible:
+            self._index.update((skill.name, skill) for skill in reversed(self.visible))
+            self._index.update((skill.id, skill) for skill in self.visible)
+        return self._index.get(name)
 
     def get(self, name: str) -> Skill:
         """Return the visible skill with this name or id; raise with the list of what is visible."""
@@ -74,6 +80,7 @@ def make_view(
     switches = switches or Switches()
     allowed = None if allowlist is None or EVERYTHING in allowlist else frozenset(allowlist)
     visible: list[Skill] = []
+    for_people: list[Skill] = []
     name_only: set[str] = set()
     hidden: dict[str, tuple[Reason, ...]] = {}
     for skill in catalog.skills:
@@ -81,11 +88,18 @@ def make_view(
         reasons = _reasons_to_hide(skill, catalog, position=position, allowed=allowed, agent=agent, probe=probe)
         if reasons:
             hidden[skill.id] = reasons
+            if len(reasons) == _count_reasons_for_people(skill, position):
+                for_people.append(skill)
             continue
         visible.append(skill)
         if position is Switch.NAME_ONLY:
             name_only.add(skill.id)
-    return View(agent, tuple(visible), frozenset(name_only), hidden)
+    return View(agent, tuple(visible), frozenset(name_only), hidden, tuple(for_people))
+
+
+def _count_reasons_for_people(skill: Skill, position: Switch) -> int:
+    """Return how many of the reasons to hide a skill leave it to people."""
+    return (position is Switch.USER_ONLY) + (not skill.manifest.behaviour.model_invocable)
 
 
 def _reasons_to_hide(
