@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from prowess.catalog.views import View
 from prowess.disclosure.catalog_text import render_catalog
 from prowess.policy import PROFILES, CatalogText, SourceKind
 from prowess.runtime import Runtime
@@ -26,6 +24,13 @@ _FILES = {
     CatalogText.JSON: "catalog.json",
     CatalogText.MARKDOWN: "catalog.md",
 }
+_FILES_WITH_REMARK = {
+    CatalogText.XML: "catalog-with-remark.xml",
+    CatalogText.XML_WITH_LOCATION: "catalog-with-location-and-remark.xml",
+    CatalogText.JSON: "catalog-with-remark.json",
+    CatalogText.MARKDOWN: "catalog-with-remark.md",
+}
+_REMARK = "1,234 more skills are not listed here; search_skills finds them."
 _WITHOUT_LOCATION = (CatalogText.XML, CatalogText.JSON)
 _SIGNS = "Uses <b> & \"quotes\" & 'ticks' > `code` *stars* _lines_ [links](x) \\ 技能 😀"
 
@@ -41,15 +46,22 @@ def _skill(name: str, description: str, *, relative: str = "") -> Skill:
     )
 
 
-def _view(*skills: Skill, name_only: Sequence[str] = ()) -> View:
-    return View("", skills, frozenset(name_only))
+def _shown(*skills: Skill) -> list[tuple[Skill, str | None]]:
+    """Return the skills with their descriptions."""
+    return [(skill, skill.description) for skill in skills]
 
 
-_VIEW = _view(
-    _skill("pdf-fill", "Fills in PDF forms. Use when a form is to be completed."),
-    _skill("signs", _SIGNS, relative="odd/signs & <more>"),
-    _skill("secret-sauce", "Not shown."),
-    name_only=["project:secret-sauce"],
+_ENTRIES = [
+    *_shown(
+        _skill("pdf-fill", "Fills in PDF forms. Use when a form is to be completed."),
+        _skill("signs", _SIGNS, relative="odd/signs & <more>"),
+    ),
+    (_skill("secret-sauce", "Not shown."), None),
+]
+remarks = st.builds(
+    "{:,} more skills are not listed here{}.".format,
+    st.integers(1, 10**6),
+    st.sampled_from(["", "; search_skills finds them", ' -- <search> & you\'ll "find" them]]>']),
 )
 
 
@@ -73,13 +85,20 @@ def _parse_xml(text: str) -> list[dict[str, str]]:
 @pytest.mark.requirement("R44", "R46", "R47")
 @pytest.mark.parametrize("form", CatalogText)
 def test_form_is_as_in_its_golden_file(form: CatalogText) -> None:
-    assert render_catalog(_VIEW, form) + "\n" == (_GOLDEN / _FILES[form]).read_text("utf-8")
+    assert render_catalog(_ENTRIES, form) + "\n" == (_GOLDEN / _FILES[form]).read_text("utf-8")
+
+
+@pytest.mark.requirement("R44", "R46", "R47", "K4")
+@pytest.mark.parametrize("form", CatalogText)
+def test_form_with_a_remark_is_as_in_its_golden_file(form: CatalogText) -> None:
+    golden = (_GOLDEN / _FILES_WITH_REMARK[form]).read_text("utf-8")
+    assert render_catalog(_ENTRIES, form, remark=_REMARK) + "\n" == golden
 
 
 @pytest.mark.requirement("R44")
 def test_xml_has_exactly_these_lines() -> None:
     """A29."""
-    assert render_catalog(_view(_skill("a", "Does it.")), CatalogText.XML_WITH_LOCATION).splitlines() == [
+    assert render_catalog(_shown(_skill("a", "Does it.")), CatalogText.XML_WITH_LOCATION).splitlines() == [
         "<available_skills>",
         "<skill>",
         "<name>a</name>",
@@ -93,7 +112,7 @@ def test_xml_has_exactly_these_lines() -> None:
 @pytest.mark.requirement("R44")
 def test_signs_of_xml_are_escaped() -> None:
     """A26."""
-    text = render_catalog(_view(_skill("a", "&<>\"'")), CatalogText.XML)
+    text = render_catalog(_shown(_skill("a", "&<>\"'")), CatalogText.XML)
     assert "<description>&amp;&lt;&gt;&quot;&apos;</description>" in text
 
 
@@ -101,7 +120,30 @@ def test_signs_of_xml_are_escaped() -> None:
 @pytest.mark.parametrize("form", CatalogText)
 def test_nothing_visible_is_no_text_at_all(form: CatalogText) -> None:
     """A27."""
-    assert render_catalog(_view(), form) == ""
+    assert render_catalog([], form) == ""
+    assert render_catalog([], form, remark=_REMARK) == ""
+
+
+@pytest.mark.requirement("K4")
+def test_remark_is_a_comment_a_key_or_a_line() -> None:
+    entries = _shown(_skill("a", "Does it."))
+    for form in (CatalogText.XML, CatalogText.XML_WITH_LOCATION):
+        text = render_catalog(entries, form, remark="Two -- more.")
+        assert text.endswith("</skill>\n<!-- Two - - more. -->\n</available_skills>")
+        assert _parse_xml(text) == _parse_xml(render_catalog(entries, form))
+    assert json.loads(render_catalog(entries, CatalogText.JSON, remark='Two "more".')) == {
+        "available_skills": [{"name": "a", "description": "Does it."}],
+        "more": 'Two "more".',
+    }
+    plain = render_catalog(entries, CatalogText.MARKDOWN)
+    assert render_catalog(entries, CatalogText.MARKDOWN, remark="Two more.") == f"{plain}\n\nTwo more."
+
+
+@pytest.mark.parametrize("form", CatalogText)
+def test_description_is_the_one_that_is_given(form: CatalogText) -> None:
+    text = render_catalog([(_skill("a", "The whole of it."), "The wh…")], form)
+    assert "The wh…" in text
+    assert "whole" not in text
 
 
 @pytest.mark.requirement("J6", "R33")
@@ -125,25 +167,42 @@ def test_hidden_skills_are_not_mentioned(home: Home, form: CatalogText) -> None:
 
 
 @pytest.mark.requirement("R44", "R43")
-@given(texts=st.lists(st.tuples(any_text, any_text), min_size=1, max_size=4))
-def test_xml_parses_back_to_exactly_the_visible_skills(texts: list[tuple[str, str]]) -> None:
+@given(
+    texts=st.lists(st.tuples(any_text, any_text), min_size=1, max_size=4),
+    silent=st.sets(st.integers(0, 3)),
+    remark=st.just("") | remarks,
+)
+def test_xml_parses_back_to_exactly_the_given_skills(
+    texts: list[tuple[str, str]], silent: set[int], remark: str
+) -> None:
     manifests = [manifest for name, description in texts if (manifest := _read(name, description))]
     assume(manifests)
-    skills = [_skill("x", "")._replace(id=f"project:{n}", manifest=one) for n, one in enumerate(manifests)]
-    parsed = _parse_xml(render_catalog(_view(*skills), CatalogText.XML))
-    assert parsed == [{"name": one.name, "description": one.description} for one in manifests]
+    entries = [
+        (_skill("x", "")._replace(manifest=one), None if number in silent else one.description)
+        for number, one in enumerate(manifests)
+    ]
+    expected = [
+        {"name": skill.name} | ({} if description is None else {"description": description})
+        for skill, description in entries
+    ]
+    assert _parse_xml(render_catalog(entries, CatalogText.XML, remark=remark)) == expected
+    located = _parse_xml(render_catalog(entries, CatalogText.XML_WITH_LOCATION, remark=remark))
+    assert located == [{**one, "location": "/srv/skills/x/SKILL.md"} for one in expected]
 
 
 @pytest.mark.requirement("R46", "R43")
-@given(name=any_text, description=any_text)
-def test_json_parses_back_to_exactly_the_visible_skills(name: str, description: str) -> None:
+@given(name=any_text, description=any_text, remark=st.just("") | any_text.filter(str.isprintable))
+def test_json_parses_back_to_exactly_the_given_skills(name: str, description: str, remark: str) -> None:
     manifest = _read(name, description)
     assume(manifest)
     assert manifest is not None
     skill = _skill("x", "")._replace(manifest=manifest)
-    text = render_catalog(_view(skill), CatalogText.JSON)
+    text = render_catalog(_shown(skill), CatalogText.JSON, remark=remark)
     text.encode()
-    assert json.loads(text) == {"available_skills": [{"name": manifest.name, "description": manifest.description}]}
+    assert json.loads(text) == {
+        "available_skills": [{"name": manifest.name, "description": manifest.description}],
+        **({"more": remark} if remark else {}),
+    }
 
 
 @pytest.mark.requirement("R47", "R43")
@@ -153,7 +212,7 @@ def test_markdown_has_one_line_a_skill_and_no_marks_but_its_own(name: str, descr
     assume(manifest)
     assert manifest is not None
     skill = _skill("x", "")._replace(manifest=manifest)
-    lines = render_catalog(_view(skill, skill), CatalogText.MARKDOWN).split("\n")
+    lines = render_catalog(_shown(skill, skill), CatalogText.MARKDOWN).split("\n")
     assert lines[:2] == ["## Available Skills", ""]
     assert len(lines) == 4
     shown = re.fullmatch(r"- \*\*(.*)\*\*: (.*) \(`/srv/skills/x/SKILL\.md`\)", lines[2])
@@ -170,7 +229,7 @@ def test_markdown_has_one_line_a_skill_and_no_marks_but_its_own(name: str, descr
 @pytest.mark.parametrize("form", _WITHOUT_LOCATION)
 def test_forms_without_location_have_no_path(form: CatalogText) -> None:
     """RC29."""
-    text = render_catalog(_VIEW, form)
+    text = render_catalog(_ENTRIES, form)
     assert "pdf-fill" in text
     assert "/srv" not in text
     assert "SKILL.md" not in text
@@ -209,6 +268,6 @@ def test_text_stays_byte_identical_when_something_invisible_changes(home: Home) 
 @pytest.mark.requirement("R37")
 @pytest.mark.parametrize("form", CatalogText)
 def test_skill_shown_by_name_only_has_no_description(form: CatalogText) -> None:
-    text = render_catalog(_VIEW, form)
+    text = render_catalog(_ENTRIES, form)
     assert "secret" in text
     assert "Not shown" not in text

@@ -1,61 +1,86 @@
-"""The catalog as a model reads it: names and descriptions, never instructions, and nothing at all for an empty view."""
+"""The catalog as a model reads it: names and descriptions, never instructions.
+
+A form writes one entry at a time, so that a planner can tell what each would cost.
+"""
 
 import json
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from prowess.catalog.views import View
 from prowess.policy import CatalogText
 from prowess.skill.skill import Skill
 from prowess.sources.folders import SKILL_MD
 from prowess.sources.source import show_path
 
-__all__ = ["render_catalog"]
+__all__ = ["FORMS", "Form", "render_catalog"]
 
+_DOUBLE_HYPHEN = re.compile("-(?=-)")
+"""What no XML comment may hold."""
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 
 
-def render_catalog(view: View, form: CatalogText) -> str:
-    """Return the visible skills as text, in the view's order; empty if there are none."""
-    return _RENDERERS[form](view) if view.visible else ""
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way to write a catalog."""
+
+    opening: str
+    closing: str
+    separator: str
+    entry: Callable[[Skill, str | None], str]
+    """From a skill and the description to show, None for its name alone."""
+    note: Callable[[str], str]
+    """From a remark on the whole to the closing that holds it."""
+    locate: Callable[[Skill], str]
+    """From a skill to the location that is shown; empty where none is."""
 
 
-def _render_xml(view: View) -> str:
-    return _xml(view, locations=False)
+def render_catalog(entries: Iterable[tuple[Skill, str | None]], form: CatalogText, *, remark: str = "") -> str:
+    """Return the skills as text, in the given order; empty if there are none."""
+    chosen = FORMS[form]
+    parts = [chosen.entry(skill, description) for skill, description in entries]
+    if not parts:
+        return ""
+    return chosen.opening + chosen.separator.join(parts) + (chosen.note(remark) if remark else chosen.closing)
 
 
-def _render_xml_with_location(view: View) -> str:
-    return _xml(view, locations=True)
+def _xml_entry(skill: Skill, description: str | None) -> str:
+    return f"<skill>\n<name>{_escaped(skill.name)}</name>\n{_xml_description(description)}</skill>\n"
 
 
-def _xml(view: View, *, locations: bool) -> str:
-    lines = ["<available_skills>"]
-    for skill in view.visible:
-        lines += ["<skill>", f"<name>{_escaped(skill.name)}</name>"]
-        if skill.id not in view.name_only:
-            lines.append(f"<description>{_escaped(skill.description)}</description>")
-        if locations:
-            lines.append(f"<location>{_escaped(_location(skill))}</location>")
-        lines.append("</skill>")
-    return "\n".join([*lines, "</available_skills>"])
+def _xml_entry_with_location(skill: Skill, description: str | None) -> str:
+    name, location = _escaped(skill.name), _escaped(_location(skill))
+    text = _xml_description(description)
+    return f"<skill>\n<name>{name}</name>\n{text}<location>{location}</location>\n</skill>\n"
 
 
-def _render_json(view: View) -> str:
-    rows = [
-        {"name": skill.name} | ({} if skill.id in view.name_only else {"description": skill.description})
-        for skill in view.visible
-    ]
-    return json.dumps({"available_skills": rows}, ensure_ascii=False, indent=2)
+def _xml_description(description: str | None) -> str:
+    return "" if description is None else f"<description>{_escaped(description)}</description>\n"
 
 
-def _render_markdown(view: View) -> str:
-    lines: Sequence[str] = [
-        f"- **{_inline(skill.name)}**"
-        + ("" if skill.id in view.name_only else f": {_inline(skill.description)}")
-        + f" (`{_location(skill).replace('`', '')}`)"
-        for skill in view.visible
-    ]
-    return "\n".join(["## Available Skills", "", *lines])
+def _xml_note(remark: str) -> str:
+    """A comment: whoever parses the block still finds skills and nothing else."""
+    return f"<!-- {_DOUBLE_HYPHEN.sub('- ', remark)} -->\n</available_skills>"
+
+
+def _json_entry(skill: Skill, description: str | None) -> str:
+    row = {"name": skill.name} | ({} if description is None else {"description": description})
+    lines = json.dumps(row, ensure_ascii=False, indent=2).split("\n")
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def _json_note(remark: str) -> str:
+    return f'\n  ],\n  "more": {json.dumps(remark, ensure_ascii=False)}\n}}'
+
+
+def _markdown_entry(skill: Skill, description: str | None) -> str:
+    text = "" if description is None else f": {_inline(description)}"
+    return f"- **{_inline(skill.name)}**{text} (`{_location(skill).replace('`', '')}`)"
+
+
+def _markdown_note(remark: str) -> str:
+    return f"\n\n{remark}"
 
 
 def _location(skill: Skill) -> str:
@@ -73,9 +98,14 @@ def _inline(text: str) -> str:
     return text
 
 
-_RENDERERS: dict[CatalogText, Callable[[View], str]] = {
-    CatalogText.XML: _render_xml,
-    CatalogText.XML_WITH_LOCATION: _render_xml_with_location,
-    CatalogText.JSON: _render_json,
-    CatalogText.MARKDOWN: _render_markdown,
+def _nowhere(skill: Skill) -> str:  # noqa: ARG001 - of the same shape as `_location`
+    return ""
+
+
+_XML_FRAME = ("<available_skills>\n", "</available_skills>", "")
+FORMS: dict[CatalogText, Form] = {
+    CatalogText.XML: Form(*_XML_FRAME, _xml_entry, _xml_note, _nowhere),
+    CatalogText.XML_WITH_LOCATION: Form(*_XML_FRAME, _xml_entry_with_location, _xml_note, _location),
+    CatalogText.JSON: Form('{\n  "available_skills": [\n', "\n  ]\n}", ",\n", _json_entry, _json_note, _nowhere),
+    CatalogText.MARKDOWN: Form("## Available Skills\n\n", "", "\n", _markdown_entry, _markdown_note, _location),
 }
