@@ -1,0 +1,8 @@
+"""What a conversation has switched on, and who agreed to it.
+
+`grants` is consent to a digest, `consent` how a person is asked for it, `receipts` the record of what was activated,
+`mentions` and `triggers` find skills that a message calls for, `tools` are what a model is offered. All of it is values
+and pure functions; the runtime's session carries it out.
+
+Words: Grant, Question, Receipt, Session, Mention, Trigger. Imports `catalog` and below; `disclosure` is a neighbour.
+"""

@@ -1,0 +1,86 @@
+"""Receipts: the record of each activation. What is active in a session is what its open receipts say."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["MAX_KEPT_ARGUMENTS", "AskedBy", "Receipt", "SessionRecord", "Usage", "UsageReport"]
+
+MAX_KEPT_ARGUMENTS = 2_000
+"""Characters of the arguments that a receipt keeps."""
+
+
+class AskedBy(StrEnum):
+    """Who wanted the skill."""
+
+    USER = "user"
+    MODEL = "model"
+    TRIGGER = "trigger"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """One activation of a skill in a session. Names and numbers only, never instructions."""
+
+    id: str
+    user: str
+    session: str
+    skill: str
+    """The skill's id."""
+    name: str
+    digest: str
+    asked_by: AskedBy
+    agent: str = ""
+    trigger: str = ""
+    """What in the message triggered it."""
+    arguments: str = ""
+    consent: str = ""
+    """Why it was allowed: `trusted`, `once`, `session`, `always`, `not-asked`, or `active` if it was on already."""
+    size_bytes: int = 0
+    tokens: int = 0
+    at: float = 0.0
+    """When, in seconds since 1970."""
+    in_context: bool = True
+    """Whether the conversation still holds the instructions; compaction may have dropped them."""
+    ended_at: float | None = None
+    """When it was switched off; None while it is active."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the skill is active by this receipt."""
+        return self.ended_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """One chat or task, as it is remembered."""
+
+    user: str
+    id: str
+    agent: str = ""
+    created_at: float = 0.0
+    used_at: float = 0.0
+    active: tuple[str, ...] = ()
+    """Names of the skills that are switched on, in the order of their activation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How much one skill was used."""
+
+    skill: str
+    """The skill's id."""
+    name: str
+    activations: int
+    sessions: int
+    tokens: int
+    last_used_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """How much skills were used."""
+
+    sessions: int
+    """That have activated at least one skill."""
+    skills: tuple[Usage, ...]
+    """The most used first."""

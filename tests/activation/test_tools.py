@@ -1,0 +1,87 @@
+"""The tools that a model is offered."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prowess.activation.tools import MAX_ENUM_CHARACTERS, MAX_ENUM_NAMES, Role, make_tools
+from prowess.policy import ToolSet
+
+_WITH_TOOLS = [tool_set for tool_set in ToolSet if tool_set is not ToolSet.NONE]
+_NAMES = ("pdf-fill", "repo-survey")
+
+
+@pytest.mark.requirement("R55", "R56", "R57", "R58")
+@pytest.mark.parametrize(
+    ("tool_set", "tools"),
+    [
+        (
+            ToolSet.STANDARD,
+            {
+                "activate_skill": (Role.ACTIVATE, ["name", "arguments"], ["name"]),
+                "read_skill_resource": (Role.READ, ["name", "path", "lines"], ["name", "path"]),
+                "search_skills": (Role.SEARCH, ["query", "limit"], ["query"]),
+                "deactivate_skill": (Role.DEACTIVATE, ["name"], ["name"]),
+            },
+        ),
+        (ToolSet.DAYCARE, {"skill": (Role.ACTIVATE, ["name"], ["name"])}),
+        (ToolSet.WORKSPACE, {"activateSkill": (Role.ACTIVATE, ["name"], ["name"])}),
+        (
+            ToolSet.REMCOCHAT,
+            {
+                "skills.activate": (Role.ACTIVATE, ["name"], ["name"]),
+                "skills.readResource": (Role.READ, ["name", "path"], ["name", "path"]),
+            },
+        ),
+        (ToolSet.NONE, {}),
+    ],
+)
+def test_set_has_these_tools(tool_set: ToolSet, tools: dict[str, tuple[Role, list[str], list[str]]]) -> None:
+    made = make_tools(tool_set, names=_NAMES)
+    assert {tool.name: (tool.role, list(tool.schema["properties"]), tool.schema["required"]) for tool in made} == tools
+    assert {tool.group for tool in made} <= {"meta"}
+
+
+@pytest.mark.requirement("J7")
+@pytest.mark.parametrize("tool_set", _WITH_TOOLS)
+@given(names=st.lists(st.text(st.sampled_from('abc-&<"技'), min_size=1), min_size=1, unique=True))
+def test_name_is_an_enumeration_of_what_is_visible(tool_set: ToolSet, names: list[str]) -> None:
+    tool = make_tools(tool_set, names=names)[0]
+    assert tool.role is Role.ACTIVATE
+    assert tool.schema["properties"]["name"]["enum"] == names
+
+
+@pytest.mark.requirement("J7")
+@pytest.mark.parametrize("tool_set", _WITH_TOOLS)
+@pytest.mark.parametrize(
+    ("names", "is_enumerated"),
+    [
+        ([f"skill-{number}" for number in range(MAX_ENUM_NAMES)], True),
+        ([f"skill-{number}" for number in range(MAX_ENUM_NAMES + 1)], False),
+        (["a" * (MAX_ENUM_CHARACTERS - 1), "b"], True),
+        (["a" * MAX_ENUM_CHARACTERS, "b"], False),
+    ],
+)
+def test_more_names_than_providers_take_are_not_enumerated(
+    tool_set: ToolSet, names: list[str], is_enumerated: bool
+) -> None:
+    assert ("enum" in make_tools(tool_set, names=names)[0].schema["properties"]["name"]) == is_enumerated
+
+
+@pytest.mark.requirement("J6", "R63")
+@pytest.mark.parametrize("tool_set", ToolSet)
+def test_no_visible_skill_is_no_tool(tool_set: ToolSet) -> None:
+    assert make_tools(tool_set, names=()) == ()
+
+
+@pytest.mark.parametrize("tool_set", _WITH_TOOLS)
+def test_schema_says_all_that_a_provider_asks_of_it(tool_set: ToolSet) -> None:
+    for tool in make_tools(tool_set, names=_NAMES):
+        assert tool.schema["type"] == "object"
+        assert tool.schema["additionalProperties"] is False
+        assert set(tool.schema["required"]) <= set(tool.schema["properties"])
+        for parameter in tool.schema["properties"].values():
+            assert parameter["type"] in ("string", "integer")
+            assert parameter["description"].endswith(".")
+        assert tool.description.endswith(".")
+        assert tool.title
