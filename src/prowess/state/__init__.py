@@ -1,4 +1,7 @@
-"""What outlives a process: switches and trust so far, in SQLite.
+"""What outlives a process: switches, trust, grants, sessions and receipts.
 
-`StateStore` is the protocol that the runtime uses; `sqlite_store` implements it with the standard library.
+`StateStore` is the protocol that the runtime uses, and `open_store` gives one. `sql_store` implements it once, in SQL
+that SQLite and PostgreSQL both understand; `database` is what it asks of either. `migrations` is the schema.
+
+Words: Store, Database, Transaction. Imports `activation` and below; the runtime imports it.
 """

@@ -1,6 +1,8 @@
 """The schema, as numbered steps forward. A step that was released is never changed."""
 
-__all__ = ["MIGRATIONS"]
+from prowess.errors import SettingsError
+
+__all__ = ["MIGRATIONS", "plan_migration"]
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -15,4 +17,72 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             path TEXT NOT NULL PRIMARY KEY
         )""",
     ),
+    (
+        # How many changes were announced: one row, whose lock also puts the writers of decisions in line.
+        """CREATE TABLE revisions (
+            number BIGINT NOT NULL
+        )""",
+        "INSERT INTO revisions (number) VALUES (1)",
+        """CREATE TABLE grants (
+            owner TEXT NOT NULL,
+            digest TEXT NOT NULL,
+            session TEXT NOT NULL,
+            skill TEXT NOT NULL,
+            root TEXT NOT NULL,
+            name TEXT NOT NULL,
+            decision TEXT NOT NULL,
+            given_by TEXT NOT NULL,
+            given_at DOUBLE PRECISION NOT NULL,
+            files TEXT NOT NULL,
+            PRIMARY KEY (owner, digest, session)
+        )""",
+        "CREATE INDEX grants_of_a_skill ON grants (owner, skill, root, given_at)",
+        """CREATE TABLE sessions (
+            owner TEXT NOT NULL,
+            id TEXT NOT NULL,
+            agent TEXT NOT NULL,
+            created_at DOUBLE PRECISION NOT NULL,
+            used_at DOUBLE PRECISION NOT NULL,
+            prompt_basis TEXT NOT NULL DEFAULT '',
+            PRIMARY KEY (owner, id)
+        )""",
+        "CREATE INDEX sessions_by_use ON sessions (owner, used_at)",
+        # `number` counts within the session: clocks differ, and two activations may share a moment.
+        """CREATE TABLE receipts (
+            owner TEXT NOT NULL,
+            session TEXT NOT NULL,
+            id TEXT NOT NULL,
+            number BIGINT NOT NULL,
+            skill TEXT NOT NULL,
+            name TEXT NOT NULL,
+            digest TEXT NOT NULL,
+            asked_by TEXT NOT NULL,
+            agent TEXT NOT NULL,
+            triggered_by TEXT NOT NULL,
+            arguments TEXT NOT NULL,
+            consent TEXT NOT NULL,
+            size_bytes BIGINT NOT NULL,
+            tokens BIGINT NOT NULL,
+            started_at DOUBLE PRECISION NOT NULL,
+            in_context BIGINT NOT NULL,
+            ended_at DOUBLE PRECISION,
+            PRIMARY KEY (owner, session, id)
+        )""",
+        "CREATE UNIQUE INDEX receipts_one_open ON receipts (owner, session, skill) WHERE ended_at IS NULL",
+        "CREATE INDEX receipts_in_order ON receipts (owner, session, number)",
+        "CREATE INDEX receipts_by_start ON receipts (owner, started_at)",
+        "CREATE INDEX receipts_of_a_skill ON receipts (owner, skill, started_at)",
+        "CREATE INDEX receipts_by_end ON receipts (ended_at)",
+    ),
 )
+
+
+def plan_migration(version: int, *, place: str) -> tuple[str, ...]:
+    """Return the statements that are missing from a schema of this version; refuse one of a newer program."""
+    if version > len(MIGRATIONS):
+        raise SettingsError(
+            f"the state in {place} was written by a newer Prowess (schema {version}, known {len(MIGRATIONS)})",
+            hint="update Prowess, or use another database",
+            code="state-too-new",
+        )
+    return tuple(statement for step in MIGRATIONS[version:] for statement in step)

@@ -3,13 +3,21 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from prowess.activation.grants import Grant
+from prowess.activation.receipts import Receipt, SessionRecord, Usage
 from prowess.catalog.switches import Switch, SwitchKey
 
 __all__ = ["StateStore"]
 
 
 class StateStore(Protocol):
-    """Remembers what people decided. Every change is complete and durable when the call returns."""
+    """Remembers what people decided and what sessions have switched on. Names and numbers only, never instructions.
+
+    A call returns when its change is complete, whole, and visible to every other process. Any number of threads and
+    processes may call at once. Doing the same thing twice is doing it once.
+    """
+
+    # What people decide
 
     def switches(self) -> Mapping[tuple[str, SwitchKey], Switch]:
         """Return all switches by agent and skill."""
@@ -31,8 +39,101 @@ class StateStore(Protocol):
         """Trust a project no more; say whether it was trusted."""
         ...
 
+    # Grants
+
+    def find_grant(self, *, user: str, digest: str, session: str = "") -> Grant | None:
+        """Return the decision that counts for this digest: the session's own before the general one."""
+        ...
+
+    def find_former_grant(self, *, user: str, skill: SwitchKey, digest: str) -> Grant | None:
+        """Return the newest consent to the same skill with another digest, to say what has changed since."""
+        ...
+
+    def grants(self, *, user: str) -> tuple[Grant, ...]:
+        """Return all decisions of a user, newest first."""
+        ...
+
+    def set_grant(self, grant: Grant) -> None:
+        """Record a decision, in place of an earlier one on the same digest and session."""
+        ...
+
+    def revoke_grants(self, *, user: str, skill: SwitchKey | None = None, session: str | None = None) -> int:
+        """Forget decisions on one skill, of one session, or all of a user's; return how many there were."""
+        ...
+
+    # Sessions and receipts
+
+    def open_session(self, record: SessionRecord) -> SessionRecord:
+        """Remember a session, or that it is used again; return it as it is remembered."""
+        ...
+
+    def sessions(self, *, user: str, limit: int = 1_000) -> tuple[SessionRecord, ...]:
+        """Return the sessions of a user, the one used last first."""
+        ...
+
+    def end_session(self, *, user: str, session: str, at: float) -> bool:
+        """Switch everything off in a session and forget it and its grants, but keep its receipts.
+
+        Say whether it was known.
+        """
+        ...
+
+    def prompt_basis(self, *, user: str, session: str) -> str:
+        """Return what a session's prompt was planned from; empty if nothing was kept."""
+        ...
+
+    def keep_prompt_basis(self, record: SessionRecord, basis: str) -> None:
+        """Keep what a session's prompt was planned from, so that another process plans the same."""
+        ...
+
+    def activate(self, receipt: Receipt) -> Receipt:
+        """Switch a skill on; return the receipt by which it is on.
+
+        That is the given one, or an earlier one of the same session, skill and digest that is still open. An open
+        receipt with another digest is ended.
+        """
+        ...
+
+    def deactivate(self, *, user: str, session: str, skill: str, at: float) -> Receipt | None:
+        """Switch a skill off; return its receipt, or None if it was not on."""
+        ...
+
+    def active(self, *, user: str, session: str) -> tuple[Receipt, ...]:
+        """Return the open receipts of a session, in the order of activation."""
+        ...
+
+    def mark_context(self, *, user: str, session: str, in_context: frozenset[str]) -> None:
+        """Set for all open receipts of a session whether their instructions are still in its context, by receipt id."""
+        ...
+
+    def enter_context(self, *, user: str, session: str, receipt: str) -> None:
+        """Say of one receipt that its instructions are in the session's context again."""
+        ...
+
+    def receipts(self, *, user: str, session: str | None = None, limit: int = 1_000) -> tuple[Receipt, ...]:
+        """Return receipts, open and ended, newest first."""
+        ...
+
+    def usage(self, *, user: str, since: float = 0.0) -> tuple[Usage, ...]:
+        """Return how much each skill was used since a moment, most used first."""
+        ...
+
+    def count_sessions(self, *, user: str, since: float = 0.0) -> int:
+        """Return how many sessions have activated a skill since a moment, ended ones included."""
+        ...
+
+    def recent_skills(self, *, user: str, since: float, limit: int) -> tuple[str, ...]:
+        """Return the ids of skills that were activated since a moment, the latest first."""
+        ...
+
+    def forget_receipts(self, *, before: float) -> int:
+        """Forget ended receipts, and sessions not used since; return how many receipts there were."""
+        ...
+
+    # The store itself
+
     def version(self) -> int:
-        """Return a number that changes whenever another process may have changed something."""
+        """Return a number that changes whenever what people decided may have changed, here or in another process."""
         ...
 
     def close(self) -> None:

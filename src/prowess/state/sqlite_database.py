@@ -1,0 +1,179 @@
+"""A database in one SQLite file, safe with many threads and processes, or in memory."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+from urllib.parse import quote
+
+from prowess.errors import WorldError
+from prowess.sources.private_folders import make_private_folder
+from prowess.state.database import Row, Transaction
+from prowess.state.forks import disconnect_before_forks
+from prowess.state.migrations import MIGRATIONS, plan_migration
+
+__all__ = ["MEMORY", "SqliteDatabase"]
+
+MEMORY = ":memory:"
+_BUSY_SECONDS = 30.0
+_T = TypeVar("_T")
+
+
+class SqliteDatabase:
+    """A database in a file, made when it is first written; or in memory, gone when it is closed."""
+
+    def __init__(self, path: str) -> None:
+        self.lock = threading.Lock()
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._announced = 0
+        self._data_version: int | None = None
+        """When `_announced` was read; None if it must be read again."""
+        disconnect_before_forks(self)
+
+    def read(self, statement: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Return the rows of one statement; none while there is no file yet, which reading does not make."""
+        with self._reading() as connection:
+            return [] if connection is None else connection.execute(statement, parameters).fetchall()
+
+    def write(self, work: Callable[[Transaction], _T]) -> _T:
+        """Return what `work` returns, when its changes are on the disk."""
+        with self.lock, self._translated():
+            connection = self._open()
+            connection.execute("BEGIN IMMEDIATE")
+            transaction = _SqliteTransaction(connection)
+            try:
+                result = work(transaction)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            if transaction.is_announced:
+                self._data_version = None
+            return result
+
+    def announced(self) -> int:
+        """Return the count of announcements; it is read again when another connection has written anything."""
+        with self._reading() as connection:
+            if connection is None:
+                return 0
+            (data_version,) = connection.execute("PRAGMA data_version").fetchone()
+            if data_version != self._data_version:
+                (self._announced,) = connection.execute("SELECT number FROM revisions").fetchone()
+                self._data_version = data_version if connection is self._connection else None
+            return self._announced
+
+    def close(self) -> None:
+        """Close the file."""
+        with self.lock, self._translated():
+            self._close()
+
+    def disconnect(self) -> None:
+        """Close the file for a fork. What is in memory stays: the child goes on with a copy of its own."""
+        if self._path != MEMORY:
+            self._close()
+
+    @contextmanager
+    def _reading(self) -> Generator[sqlite3.Connection | None]:
+        """Give a connection; None while there is no file."""
+        with self.lock, self._translated():
+            if self._connection is not None or self._path == MEMORY:
+                yield self._open()
+            elif not os.path.exists(self._path):
+                yield None
+            elif _is_writable(self._path):
+                yield self._open()
+            else:
+                connection = self._open_read_only()
+                try:
+                    yield connection
+                finally:
+                    connection.close()
+
+    @contextmanager
+    def _translated(self) -> Generator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise WorldError(
+                f"the state in {self._path} cannot be used: {error}",
+                hint="check the disk and the permissions; a damaged file can be moved away, which forgets its state",
+                code="state-unusable",
+            ) from error
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            if self._path != MEMORY:
+                make_private_folder(os.path.dirname(self._path))
+                os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+            connection = sqlite3.connect(
+                self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                self._migrate(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _open_read_only(self) -> sqlite3.Connection:
+        """Return a connection to a file that this user may read but not write, or to a copy with today's schema."""
+        connection = sqlite3.connect(f"file:{quote(self._path)}?mode=ro&immutable=1", uri=True)
+        try:
+            if _schema_version(connection) == len(MIGRATIONS):
+                return connection
+            copy = sqlite3.connect(MEMORY, isolation_level=None)
+            connection.backup(copy)
+        except BaseException:
+            connection.close()
+            raise
+        connection.close()
+        self._migrate(copy)
+        return copy
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        """Bring the schema to this program's version, one process at a time."""
+        if not plan_migration(_schema_version(connection), place=self._path):
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in plan_migration(_schema_version(connection), place=self._path):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute("COMMIT")
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+            self._data_version = None
+
+
+class _SqliteTransaction:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.is_announced = False
+
+    def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[Row]:
+        return self._connection.execute(statement, parameters).fetchall()
+
+    def run(self, statement: str, parameters: Sequence[object] = ()) -> int:
+        return self._connection.execute(statement, parameters).rowcount
+
+    def announce(self) -> None:
+        self._connection.execute("UPDATE revisions SET number = number + 1")
+        self.is_announced = True
+
+
+def _schema_version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return version
+
+
+def _is_writable(path: str) -> bool:
+    return os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)

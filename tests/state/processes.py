@@ -1,0 +1,39 @@
+"""Other processes that use the same store."""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+
+__all__ = ["start", "wait_for_all"]
+
+_PROLOGUE = """
+import json, os, sys, threading, time
+from prowess.catalog.switches import Switch, SwitchKey
+from prowess.state.opening import open_store
+from tests.state.values import make_grant, make_receipt, make_session
+store, arguments = open_store(sys.argv[1], state_file=""), sys.argv[2:]
+"""
+
+
+def start(script: str, url: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start a process that runs the script with `store` and `arguments`; it hears and speaks by pipes."""
+    return subprocess.Popen(
+        [sys.executable, "-c", f"{_PROLOGUE}{script}\nstore.close()", url, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_all(processes: Iterable[subprocess.Popen[str]]) -> list[str]:
+    """Give all of them a line to start with; return what each has written, when none has complained."""
+    waiting = list(processes)
+    for process in waiting:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    ends = [process.communicate(timeout=120) for process in waiting]
+    complaints = "\n".join(error for _, error in ends if error)
+    assert not complaints, complaints
+    return [output for output, _ in ends]

@@ -1,0 +1,256 @@
+"""What is particular to state on a server: connections are lost, and servers go away."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from prowess.errors import WorldError
+from prowess.state.database import Transaction
+from prowess.state.postgres_database import PostgresDatabase
+from prowess.state.sql_store import SqlStore
+from tests.postgres import Cluster
+from tests.state.lossy_proxy import Loss, lossy_proxy
+from tests.state.values import make_grant, make_receipt
+
+
+@pytest.fixture
+def store(postgres_url: str) -> Iterator[SqlStore]:
+    opened = SqlStore(PostgresDatabase(postgres_url))
+    yield opened
+    opened.close()
+
+
+def test_everything_is_in_a_schema_of_its_own(postgres: Cluster, store: SqlStore, postgres_url: str) -> None:
+    store.trust("/a")
+    rows = postgres.ask(
+        "SELECT schemaname, tablename FROM pg_tables WHERE schemaname !~ '^(pg_|info)'", url=postgres_url
+    )
+    tables = ("grants", "receipts", "revisions", "schema_version", "sessions", "switches", "trusted_projects")
+    assert sorted(rows) == [("prowess", table) for table in tables]
+
+
+def test_store_holds_one_connection_and_gives_it_back(postgres: Cluster, store: SqlStore, postgres_url: str) -> None:
+    count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'prowess'"
+    store.trust("/a")
+    store.version()
+    assert postgres.ask(count) == [(1,)]
+    store.close()
+    deadline = time.monotonic() + 10.0
+    while postgres.ask(count) != [(0,)]:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_second_open_receipt_of_a_skill_is_against_the_law_of_the_database(
+    postgres: Cluster, store: SqlStore, postgres_url: str
+) -> None:
+    store.activate(make_receipt("r1"))
+    insert = (
+        "INSERT INTO prowess.receipts SELECT owner, session, 'r2', 2, skill, name, digest, asked_by, agent,"
+        " triggered_by, arguments, consent, 0, 0, 2.0, 1, NULL FROM prowess.receipts"
+    )
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        postgres.ask(insert, url=postgres_url)
+
+
+def test_failed_work_leaves_nothing_behind(postgres_url: str) -> None:
+    with closing(PostgresDatabase(postgres_url)) as database:
+        with pytest.raises(ZeroDivisionError):
+            database.write(
+                lambda it: (it.run("INSERT INTO trusted_projects (path) VALUES ('/a')"), it.announce(), 1 // 0)
+            )
+        assert (database.read("SELECT path FROM trusted_projects"), database.announced()) == ([], 1)
+        assert database.write(lambda it: it.run("INSERT INTO trusted_projects (path) VALUES ('/b')")) == 1
+
+
+# Lost connections
+
+
+def test_connection_lost_between_calls_is_not_noticed(postgres: Cluster, store: SqlStore, postgres_url: str) -> None:
+    store.trust("/a")
+    before = store.version()
+    for project in ("/b", "/c", "/d"):
+        assert postgres.terminate_connections(postgres_url) == 1
+        assert store.trust(project)
+    assert postgres.terminate_connections(postgres_url) == 1
+    assert store.trusted_projects() == {"/a", "/b", "/c", "/d"}
+    assert postgres.terminate_connections(postgres_url) == 1
+    assert store.version() == before + 3
+
+
+def test_news_are_heard_after_a_lost_connection(postgres: Cluster, store: SqlStore, postgres_url: str) -> None:
+    before = store.version()
+    postgres.terminate_connections(postgres_url)
+    with closing(SqlStore(PostgresDatabase(postgres_url))) as other:
+        other.trust("/a")
+        made_at = time.monotonic()
+    while store.version() == before:
+        assert time.monotonic() - made_at < 1.0
+    assert store.version() == before + 1
+
+
+def test_connection_lost_in_a_transaction_does_the_work_again(postgres: Cluster, postgres_url: str) -> None:
+    calls: list[int] = []
+    with closing(PostgresDatabase(postgres_url)) as database:
+
+        def work(transaction: Transaction) -> int:
+            calls.append(transaction.run("INSERT INTO trusted_projects (path) VALUES ('/a')"))
+            if len(calls) < 3:
+                postgres.terminate_connections(postgres_url)
+            return transaction.run("INSERT INTO trusted_projects (path) VALUES ('/b')")
+
+        assert database.write(work) == 1
+        assert (calls, database.read("SELECT path FROM trusted_projects")) == ([1, 1, 1], [("/a",), ("/b",)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "losses", [[Loss.COMMIT], [Loss.ANSWER], [Loss.COMMIT, Loss.ANSWER], [Loss.COMMIT, Loss.COMMIT, Loss.ANSWER]]
+)
+def test_lost_commit_is_done_once_and_answered_truly(postgres_url: str, losses: list[Loss]) -> None:
+    with lossy_proxy(postgres_url) as proxy, closing(SqlStore(PostgresDatabase(proxy.url))) as store:
+        before = store.version()
+        proxy.losses = list(losses)
+        assert store.trust("/a")
+        proxy.losses = list(losses)
+        assert store.untrust("/a")
+        proxy.losses = list(losses)
+        store.set_grant(make_grant())
+        proxy.losses = list(losses)
+        assert store.revoke_grants(user="ann") == 1
+        proxy.losses = list(losses)
+        assert store.activate(make_receipt("r1")) == make_receipt("r1")
+        proxy.losses = list(losses)
+        second = make_receipt("r2", digest="d2", at=2.0)
+        assert store.activate(second) == second
+        proxy.losses = list(losses)
+        ended = replace(second, ended_at=3.0)
+        assert store.deactivate(user="ann", session="chat", skill="core:pdf", at=3.0) == ended
+        assert proxy.losses == []
+        assert store.receipts(user="ann") == (ended, replace(make_receipt("r1"), ended_at=2.0))
+        assert store.version() == before + 4
+
+
+@pytest.mark.slow
+def test_connections_lost_at_any_moment_lose_nothing_and_double_nothing(
+    postgres: Cluster, store: SqlStore, postgres_url: str
+) -> None:
+    store.trust("/before")
+    before, ended = store.version(), threading.Event()
+    terminated: list[int] = []
+
+    def terminate() -> None:
+        while not ended.wait(0.02):
+            terminated.append(postgres.terminate_connections(postgres_url))
+
+    saboteur = threading.Thread(target=terminate)
+    saboteur.start()
+    try:
+        for number in range(100):
+            assert store.trust(f"/{number}")
+            receipt = make_receipt(f"r{number}", digest=f"d{number}", at=float(number))
+            assert store.activate(receipt) == receipt
+            store.set_grant(make_grant(f"d{number}"))
+    finally:
+        ended.set()
+        saboteur.join()
+    assert sum(terminated) > 3
+    assert store.trusted_projects() == {"/before", *(f"/{number}" for number in range(100))}
+    ends = [receipt.ended_at for receipt in store.receipts(user="ann")]
+    assert ends == [None, *(float(number) for number in reversed(range(1, 100)))]
+    assert len(store.grants(user="ann")) == 100
+    assert store.version() == before + 200
+
+
+@pytest.mark.slow
+def test_transactions_that_wait_for_each_other_both_succeed(postgres_url: str) -> None:
+    both_have_begun = threading.Barrier(2)
+    calls: list[str] = []
+
+    def change(first: str, second: str) -> None:
+        def work(transaction: Transaction) -> None:
+            transaction.run("UPDATE trusted_projects SET path = path || '.' WHERE path LIKE ?", (first,))
+            calls.append(first)
+            if calls.count(first) == 1:
+                both_have_begun.wait(30.0)
+            transaction.run("UPDATE trusted_projects SET path = path || '.' WHERE path LIKE ?", (second,))
+
+        with closing(PostgresDatabase(postgres_url)) as database:
+            database.write(work)
+
+    with closing(SqlStore(PostgresDatabase(postgres_url))) as store:
+        store.trust("/a")
+        store.trust("/b")
+        with ThreadPoolExecutor(2) as threads:
+            done = [threads.submit(change, "/a%", "/b%"), threads.submit(change, "/b%", "/a%")]
+        assert [future.result() for future in done] == [None, None]
+        assert len(calls) == 3
+        assert store.trusted_projects() == {"/a..", "/b.."}
+
+
+# Servers that are away, or do not want us
+
+
+@pytest.mark.slow
+def test_stopped_server_is_reported_within_the_bound_and_used_again_later(postgres: Cluster) -> None:
+    url = postgres.make_database().replace("prowess@", "prowess:geheim@")
+    with closing(SqlStore(PostgresDatabase(url, patience_seconds=1.0))) as store:
+        store.trust("/a")
+        with postgres.stopped():
+            for attempt in (lambda: store.trust("/b"), store.trusted_projects, store.version):
+                start = time.monotonic()
+                with pytest.raises(WorldError) as caught:
+                    attempt()
+                assert 0.3 < time.monotonic() - start < 3.0
+                assert caught.value.code == "state-unreachable"
+                assert url.replace(":geheim", "") in caught.value.message
+                assert "geheim" not in caught.value.message + caught.value.hint + str(caught.value.__cause__)
+        assert store.trusted_projects() == {"/a"}
+        assert store.trust("/b")
+
+
+@pytest.mark.slow
+def test_server_that_comes_back_in_time_is_not_missed(postgres: Cluster, store: SqlStore) -> None:
+    store.trust("/a")
+    postgres.stop()
+    starter = threading.Timer(0.5, postgres.start)
+    starter.start()
+    try:
+        assert store.trust("/b")
+    finally:
+        starter.join()
+    assert store.trusted_projects() == {"/a", "/b"}
+
+
+def test_user_without_rights_is_told_at_once(postgres: Cluster, postgres_url: str) -> None:
+    postgres.ask("DROP ROLE IF EXISTS guest")
+    postgres.ask("CREATE ROLE guest LOGIN")
+    start = time.monotonic()
+    with pytest.raises(WorldError) as caught:
+        SqlStore(PostgresDatabase(postgres_url.replace("prowess@", "guest@"))).trust("/a")
+    assert time.monotonic() - start < 3.0
+    assert caught.value.code == "state-unusable"
+    assert "permission denied" in caught.value.message
+
+
+def test_user_who_owns_nothing_but_the_schema_can_use_it(postgres: Cluster, postgres_url: str) -> None:
+    postgres.ask("DROP ROLE IF EXISTS app")
+    postgres.ask("CREATE ROLE app LOGIN")
+    postgres.ask("CREATE SCHEMA prowess AUTHORIZATION app", url=postgres_url)
+    with closing(SqlStore(PostgresDatabase(postgres_url.replace("prowess@", "app@")))) as store:
+        assert store.trust("/a")
+
+
+def test_text_too_long_for_an_index_is_the_worlds_fault(store: SqlStore) -> None:
+    store.trust("/a")
+    path = "/" + "".join(chr(0x4E00 + number % 20_000) for number in range(0, 4_000_000, 997))
+    with pytest.raises(WorldError) as caught:
+        store.trust(path)
+    assert caught.value.code == "state-unusable"
+    assert store.trusted_projects() == {"/a"}

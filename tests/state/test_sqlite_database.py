@@ -1,0 +1,212 @@
+"""What is particular to state in a file."""
+
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from prowess.activation.receipts import SessionRecord
+from prowess.catalog.switches import Switch, SwitchKey
+from prowess.errors import SettingsError, WorldError
+from prowess.state.migrations import MIGRATIONS
+from prowess.state.sql_store import SqlStore
+from prowess.state.sqlite_database import SqliteDatabase
+from tests.state.values import make_receipt, make_session
+from tests.state.version_1 import write_sqlite_file
+
+_READ = """
+import os, sys
+import prowess.state.sqlite_database  # Another user may not reach the libraries.
+from prowess.state.opening import open_store
+if os.geteuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+store = open_store("", state_file=sys.argv[1])
+print(sorted(store.trusted_projects()), store.version(), len(store.sessions(user="ann")))
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "home" / "state.db")
+
+
+@pytest.fixture
+def store(path: str) -> Iterator[SqlStore]:
+    opened = SqlStore(SqliteDatabase(path))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def public_path() -> Iterator[str]:
+    """A place for a file that every user may read; pytest's own folders are closed to others."""
+    folder = Path(tempfile.mkdtemp(prefix="prowess-"))
+    folder.chmod(0o755)
+    yield str(folder / "state.db")
+    shutil.rmtree(folder)
+
+
+def test_reading_makes_no_file(store: SqlStore, path: str) -> None:
+    store.switches()
+    store.trusted_projects()
+    store.sessions(user="ann")
+    assert store.version() == 0
+    assert not os.path.exists(os.path.dirname(path))
+
+
+def test_home_is_for_its_owner_only(store: SqlStore, path: str) -> None:
+    store.trust("/a")
+    assert stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+
+
+def test_every_migration_was_applied(store: SqlStore, path: str) -> None:
+    store.trust("/a")
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_file_that_may_only_be_read_is_read(public_path: str) -> None:
+    store = SqlStore(SqliteDatabase(public_path))
+    store.trust("/a")
+    store.open_session(make_session())
+    store.close()
+    assert _read_without_rights(public_path) == "['/a'] 2 1\n"
+
+
+def test_file_of_an_older_schema_that_may_only_be_read_is_read(public_path: str) -> None:
+    write_sqlite_file(public_path)
+    before = Path(public_path).read_bytes()
+    assert _read_without_rights(public_path) == "['/old', '/old\\udcff'] 1 0\n"
+    assert Path(public_path).read_bytes() == before
+
+
+def test_empty_file_that_may_only_be_read_is_an_empty_store(public_path: str) -> None:
+    Path(public_path).touch()
+    assert _read_without_rights(public_path) == "[] 1 0\n"
+
+
+def _read_without_rights(path: str) -> str:
+    """Return what a user finds who may write neither the file nor its folder."""
+    folder = os.path.dirname(path)
+    os.chmod(path, 0o444)
+    os.chmod(folder, 0o555)
+    try:
+        done = subprocess.run([sys.executable, "-c", _READ, path], capture_output=True, text=True, check=False)
+    finally:
+        os.chmod(folder, 0o755)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_failed_work_leaves_nothing_behind(path: str) -> None:
+    database = SqliteDatabase(path)
+    with pytest.raises(ZeroDivisionError):
+        database.write(lambda it: (it.run("INSERT INTO trusted_projects (path) VALUES ('/a')"), it.announce(), 1 // 0))
+    assert (database.read("SELECT path FROM trusted_projects"), database.announced()) == ([], 1)
+    assert database.write(lambda it: it.run("INSERT INTO trusted_projects (path) VALUES ('/b')")) == 1
+    database.close()
+
+
+def test_second_open_receipt_of_a_skill_is_against_the_law_of_the_database(store: SqlStore, path: str) -> None:
+    store.activate(make_receipt("r1"))
+    with closing(sqlite3.connect(path)) as connection, pytest.raises(sqlite3.IntegrityError):
+        connection.execute("INSERT INTO receipts SELECT owner, session, 'r2', 2, skill, name, digest, asked_by, agent,"
+                           " triggered_by, arguments, consent, 0, 0, 2.0, 1, NULL FROM receipts")  # fmt: skip
+
+
+def test_memory_is_forgotten_when_it_is_closed() -> None:
+    store = SqlStore(SqliteDatabase(":memory:"))
+    store.trust("/a")
+    store.close()
+    assert store.trusted_projects() == frozenset()
+    store.close()
+
+
+def test_two_stores_in_memory_are_apart() -> None:
+    with closing(SqlStore(SqliteDatabase(":memory:"))) as one, closing(SqlStore(SqliteDatabase(":memory:"))) as other:
+        one.open_session(make_session())
+        assert (len(one.sessions(user="ann")), other.sessions(user="ann")) == (1, ())
+
+
+# When the file is not as it should be
+
+
+def test_newer_schema_is_refused_and_left_alone(path: str) -> None:
+    os.makedirs(os.path.dirname(path))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    before = Path(path).read_bytes()
+    with pytest.raises(SettingsError) as caught:
+        SqlStore(SqliteDatabase(path)).switches()
+    assert (caught.value.code, caught.value.hint) == ("state-too-new", "update Prowess, or use another database")
+    assert path in caught.value.message
+    assert Path(path).read_bytes()[60:64] == before[60:64]  # The version of the schema.
+
+
+@pytest.mark.parametrize("content", [b"not a database, but long enough to be looked at" * 20, b"\0" * 4096])
+def test_damaged_file_is_the_worlds_fault_and_left_alone(path: str, content: bytes) -> None:
+    os.makedirs(os.path.dirname(path))
+    Path(path).write_bytes(content)
+    store = SqlStore(SqliteDatabase(path))
+    for attempt in (lambda: store.trust("/a"), store.trusted_projects, store.version):
+        with pytest.raises(WorldError) as caught:
+            attempt()
+        assert caught.value.code == "state-unusable"
+        assert path in caught.value.message
+    assert Path(path).read_bytes() == content
+
+
+def test_file_damaged_in_the_middle_is_the_worlds_fault_and_left_alone(store: SqlStore, path: str) -> None:
+    for number in range(200):
+        store.activate(make_receipt(f"r{number}", skill=f"core:{number}"))
+    store.close()
+    raw = bytearray(Path(path).read_bytes())
+    raw[8192:] = b"\xee" * len(raw[8192:])
+    Path(path).write_bytes(raw)
+    with pytest.raises(WorldError) as caught:
+        store.receipts(user="ann")
+    assert caught.value.code == "state-unusable"
+    assert os.path.getsize(path) == len(raw)
+
+
+def test_folder_in_place_of_the_file_is_the_worlds_fault(path: str) -> None:
+    os.makedirs(path)
+    with pytest.raises(WorldError):
+        SqlStore(SqliteDatabase(path)).trust("/a")
+
+
+def test_home_that_is_a_file_is_the_worlds_fault(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WorldError):
+        SqlStore(SqliteDatabase(str(tmp_path / "file" / "state.db"))).trust("/a")
+
+
+def test_position_that_is_not_known_is_the_worlds_fault(store: SqlStore, path: str) -> None:
+    store.set_switch("", SwitchKey("core:pdf"), Switch.OFF)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE switches SET position = 'sideways'")
+    with pytest.raises(WorldError, match="'sideways'") as caught:
+        store.switches()
+    assert caught.value.code == "state-unusable"
+
+
+@pytest.mark.requirement("R92")
+def test_file_holds_names_and_numbers_of_a_session_and_nothing_longer(store: SqlStore, path: str) -> None:
+    store.activate(make_receipt())
+    with closing(sqlite3.connect(path)) as connection:
+        columns = {name for _, name, *_ in connection.execute("PRAGMA table_info(receipts)")}
+    assert columns == {
+        *("owner", "session", "id", "number", "skill", "name", "digest", "asked_by", "agent", "triggered_by"),
+        *("arguments", "consent", "size_bytes", "tokens", "started_at", "in_context", "ended_at"),
+    }
+    assert store.sessions(user="ann") == (SessionRecord("ann", "chat", "main", 1.0, 1.0, ("pdf",)),)

@@ -1,0 +1,187 @@
+"""A store against a plain model of it, under any order of calls."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from prowess.activation.grants import Decision, Grant
+from prowess.activation.receipts import Receipt, SessionRecord, Usage
+from prowess.catalog.switches import SwitchKey
+from prowess.state.opening import open_store
+from tests.state.values import make_grant, make_receipt, make_session
+
+_USERS = st.sampled_from(["ann", "bob"])
+_SESSIONS = st.sampled_from(["s1", "s2"])
+_SKILLS = st.sampled_from(["core:a", "core:b", "core:c"])
+_DIGESTS = st.sampled_from(["d1", "d2"])
+
+pytestmark = pytest.mark.slow
+
+
+class _Stores(RuleBasedStateMachine):
+    """One clock for all calls; the receipts of the model are in the order of their activation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store = open_store("memory", state_file="")
+        self.now = 0.0
+        self.sessions: dict[tuple[str, str], SessionRecord] = {}
+        self.receipts: list[Receipt] = []
+        self.grants: dict[tuple[str, str, str], Grant] = {}
+        self.version = self.store.version()
+
+    def teardown(self) -> None:
+        self.store.close()
+
+    def tick(self) -> float:
+        self.now += 1.0
+        return self.now
+
+    def open(self, user: str, session: str) -> list[Receipt]:
+        return [r for r in self.receipts if (r.user, r.session) == (user, session) and r.is_open]
+
+    def end(self, receipt: Receipt, at: float) -> Receipt:
+        ended = replace(receipt, ended_at=at)
+        self.receipts[self.receipts.index(receipt)] = ended
+        return ended
+
+    def use(self, user: str, session: str, at: float) -> None:
+        known = self.sessions.get((user, session), make_session(session, user=user, at=at))
+        self.sessions[user, session] = replace(known, used_at=at)
+
+    def expect_decisions(self, *, changed: int) -> None:
+        before, self.version = self.version, self.store.version()
+        assert (self.version != before) == (changed > 0)
+
+    @rule(user=_USERS, session=_SESSIONS)
+    def open_session(self, user: str, session: str) -> None:
+        at = self.tick()
+        self.use(user, session, at)
+        found = self.store.open_session(make_session(session, user=user, at=at))
+        names = tuple(receipt.name for receipt in self.open(user, session))
+        assert found == replace(self.sessions[user, session], active=names)
+        self.expect_decisions(changed=0)
+
+    @rule(user=_USERS, session=_SESSIONS, skill=_SKILLS, digest=_DIGESTS)
+    def activate(self, user: str, session: str, skill: str, digest: str) -> None:
+        at = self.tick()
+        wanted = make_receipt(f"r{at}", user=user, session=session, skill=skill, digest=digest, at=at)
+        self.use(user, session, at)
+        earlier = [receipt for receipt in self.open(user, session) if receipt.skill == skill]
+        if earlier and earlier[0].digest == digest:
+            assert self.store.activate(wanted) == earlier[0]
+        else:
+            for receipt in earlier:
+                self.end(receipt, at)
+            self.receipts.append(wanted)
+            assert self.store.activate(wanted) == wanted
+        self.expect_decisions(changed=0)
+
+    @rule(user=_USERS, session=_SESSIONS, skill=_SKILLS)
+    def deactivate(self, user: str, session: str, skill: str) -> None:
+        at = self.tick()
+        wanted = [self.end(receipt, at) for receipt in self.open(user, session) if receipt.skill == skill]
+        found = self.store.deactivate(user=user, session=session, skill=skill, at=at)
+        assert found == (wanted[0] if wanted else None)
+        self.expect_decisions(changed=0)
+
+    @rule(user=_USERS, session=_SESSIONS, kept=st.frozensets(_SKILLS))
+    def mark_context(self, user: str, session: str, kept: frozenset[str]) -> None:
+        for receipt in self.open(user, session):
+            self.receipts[self.receipts.index(receipt)] = replace(receipt, in_context=receipt.skill in kept)
+        ids = frozenset(receipt.id for receipt in self.open(user, session) if receipt.skill in kept)
+        self.store.mark_context(user=user, session=session, in_context=ids)
+
+    @rule(user=_USERS, session=_SESSIONS)
+    def end_session(self, user: str, session: str) -> None:
+        at = self.tick()
+        for receipt in self.open(user, session):
+            self.end(receipt, at)
+        known = self.sessions.pop((user, session), None)
+        gone = [key for key in self.grants if (key[0], key[2]) == (user, session)]
+        for key in gone:
+            del self.grants[key]
+        assert self.store.end_session(user=user, session=session, at=at) == (known is not None)
+        self.expect_decisions(changed=len(gone))
+
+    @rule(
+        user=_USERS, session=st.just("") | _SESSIONS, skill=_SKILLS, digest=_DIGESTS, decision=st.sampled_from(Decision)
+    )
+    def set_grant(self, user: str, session: str, skill: str, digest: str, decision: Decision) -> None:
+        grant = make_grant(digest, user=user, session=session, skill=skill, decision=decision, at=self.tick())
+        self.grants[user, digest, session] = grant
+        self.store.set_grant(grant)
+        self.expect_decisions(changed=1)
+
+    @rule(user=_USERS, skill=st.none() | _SKILLS, session=st.none() | st.just("") | _SESSIONS)
+    def revoke_grants(self, user: str, skill: str | None, session: str | None) -> None:
+        gone = [
+            key
+            for key, grant in self.grants.items()
+            if grant.user == user and skill in (None, grant.skill.skill) and session in (None, grant.session)
+        ]
+        for key in gone:
+            del self.grants[key]
+        key = None if skill is None else SwitchKey(skill)
+        assert self.store.revoke_grants(user=user, skill=key, session=session) == len(gone)
+        self.expect_decisions(changed=len(gone))
+
+    @rule(age=st.integers(0, 8))
+    def forget_receipts(self, age: int) -> None:
+        before = self.now - age
+        self.sessions = {key: record for key, record in self.sessions.items() if record.used_at >= before}
+        kept = [r for r in self.receipts if (r.ended_at or 0.0) >= before or (r.is_open and self.is_known(r, before))]
+        grants = {
+            k: g for k, g in self.grants.items() if not g.session or g.at >= before or (k[0], k[2]) in self.sessions
+        }
+        assert self.store.forget_receipts(before=before) == len(self.receipts) - len(kept)
+        self.expect_decisions(changed=len(self.grants) - len(grants))
+        self.receipts, self.grants = kept, grants
+
+    def is_known(self, receipt: Receipt, before: float) -> bool:
+        return (receipt.user, receipt.session) in self.sessions or receipt.at >= before
+
+    @rule(user=_USERS, session=st.just("") | _SESSIONS, skill=_SKILLS, digest=_DIGESTS)
+    def find_grants(self, user: str, session: str, skill: str, digest: str) -> None:
+        wanted = self.grants.get((user, digest, session)) or self.grants.get((user, digest, ""))
+        assert self.store.find_grant(user=user, digest=digest, session=session) == wanted
+        former = [
+            grant
+            for grant in self.grants.values()
+            if (grant.user, grant.skill.skill, grant.decision) == (user, skill, Decision.ALLOW)
+            and grant.digest != digest
+        ]
+        newest = max(former, key=lambda grant: grant.at, default=None)
+        assert self.store.find_former_grant(user=user, skill=SwitchKey(skill), digest=digest) == newest
+
+    @rule(user=_USERS, since=st.integers(0, 20))
+    def count_usage(self, user: str, since: int) -> None:
+        by_skill: dict[str, list[Receipt]] = {}
+        for receipt in self.receipts:
+            if receipt.user == user and receipt.at >= since:
+                by_skill.setdefault(receipt.skill, []).append(receipt)
+        wanted = [
+            Usage(skill, uses[0].name, len(uses), len({r.session for r in uses}), 25 * len(uses), uses[-1].at)
+            for skill, uses in by_skill.items()
+        ]
+        wanted.sort(key=lambda usage: (-usage.activations, -usage.last_used_at))
+        assert self.store.usage(user=user, since=float(since)) == tuple(wanted)
+
+    @invariant()
+    def holds_what_the_model_holds(self) -> None:
+        for user in ("ann", "bob"):
+            assert list(reversed(self.store.receipts(user=user))) == [r for r in self.receipts if r.user == user]
+            grants = [grant for grant in self.grants.values() if grant.user == user]
+            assert list(self.store.grants(user=user)) == sorted(grants, key=lambda grant: -grant.at)
+            known = sorted((s for s in self.sessions.values() if s.user == user), key=lambda record: -record.used_at)
+            names = [tuple(receipt.name for receipt in self.open(user, record.id)) for record in known]
+            assert list(self.store.sessions(user=user)) == [
+                replace(record, active=active) for record, active in zip(known, names, strict=True)
+            ]
+            for session in ("s1", "s2"):
+                assert list(self.store.active(user=user, session=session)) == self.open(user, session)
+
+
+TestStores = _Stores.TestCase
