@@ -7,22 +7,34 @@ import prowess
 
 def test_public_names_are_these() -> None:
     assert prowess.__all__ == [
+        "Activation",
+        "Answer",
         "BrokenSkill",
+        "CallbackAsker",
         "Catalog",
+        "Confirmation",
+        "ConsentAsker",
+        "Grant",
         "Manifest",
         "NotFound",
+        "Plan",
         "Policy",
         "Problem",
         "ProwessError",
+        "Question",
         "Reason",
+        "Receipt",
         "Refused",
         "Runtime",
+        "Session",
         "Settings",
         "SettingsError",
         "Severity",
         "Skill",
         "Switch",
         "ToolInputError",
+        "ToolResult",
+        "UsageReport",
         "View",
         "WorldError",
         "__version__",
@@ -35,6 +47,10 @@ def test_public_name_can_be_imported(name: str) -> None:
     value = getattr(prowess, name)
     assert getattr(value, "__name__", name) == name
     assert getattr(prowess, name) is value
+
+
+def test_names_of_the_module_are_sorted_and_each_is_given_once() -> None:
+    assert prowess.__all__ == sorted(set(prowess.__all__))
 
 
 def test_dir_lists_the_public_names() -> None:

@@ -5,11 +5,17 @@ import sys
 
 import pytest
 
-_HEAVY = frozenset({"asyncio", "difflib", "json", "msgspec", "prowess.runtime", "rich", "sqlite3", "tomllib", "yaml"})
+from tests.skills_on_disk import Home
+
+_FOR_SOME_ONLY = frozenset(
+    {"asyncio", "numpy", "psycopg", "re2", "rich", "safetensors", "tiktoken", "tokenizers", "wordllama"}
+)
+"""What only some settings, skills or terminals need."""
+_HEAVY = _FOR_SOME_ONLY | {"difflib", "json", "msgspec", "prowess.runtime", "sqlite3", "tomllib", "yaml"}
 _COMMAND = """
 import sys
 from prowess.surfaces.cli.main import main
-sys.argv = ["prowess", {option!r}]
+sys.argv = ["prowess", *{arguments!r}]
 try:
     main()
 except SystemExit as leave:
@@ -24,6 +30,10 @@ def _modules_after(code: str) -> set[str]:
     return set(done.stdout.rpartition("MODULES ")[2].split())
 
 
+def _find(loaded: set[str], wanted: frozenset[str]) -> set[str]:
+    return {name for name in loaded if name in wanted or name.partition(".")[0] in wanted}
+
+
 def test_import_loads_nothing_but_what_typing_and_importlib_load() -> None:
     assert _modules_after("import prowess") - _modules_after("import importlib, typing") == {"prowess"}
 
@@ -35,9 +45,9 @@ def test_errors_can_be_caught_without_loading_the_runtime() -> None:
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_command_line_loads_click_and_nothing_heavy(option: str) -> None:
-    loaded = _modules_after(_COMMAND.format(option=option))
+    loaded = _modules_after(_COMMAND.format(arguments=[option]))
     assert "click" in loaded
-    assert {name for name in loaded if name in _HEAVY or name.partition(".")[0] in _HEAVY} == set()
+    assert _find(loaded, _HEAVY) == set()
     assert {name for name in loaded if name.startswith("prowess.")} == {
         "prowess.errors",
         "prowess.surfaces",
@@ -46,3 +56,42 @@ def test_command_line_loads_click_and_nothing_heavy(option: str) -> None:
         "prowess.surfaces.cli.main",
         "prowess.version",
     }
+
+
+@pytest.mark.parametrize("name", ["prowess.runtime", "prowess"])
+def test_runtime_can_be_imported_without_a_database_or_an_extra(name: str) -> None:
+    loaded = _modules_after(f"from {name} import Runtime")
+    assert "prowess.runtime.runtime" in loaded
+    assert _find(loaded, _FOR_SOME_ONLY | {"click", "sqlite3", "tomllib"}) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list"],
+        ["list", "--json"],
+        ["show", "repo-survey"],
+        ["why", "repo-survey"],
+        ["prompt"],
+        ["prompt", "--budget", "200", "--query", "survey this repository"],
+        ["search", "survey"],
+        ["activate", "repo-survey"],
+        ["read", "repo-survey", "SKILL.md"],
+        ["grants"],
+        ["sessions"],
+        ["usage"],
+    ],
+    ids=" ".join,
+)
+def test_command_loads_no_library_that_only_others_need(home: Home, arguments: list[str]) -> None:
+    loaded = _modules_after(_COMMAND.format(arguments=arguments))
+    assert "prowess.runtime" in loaded
+    assert _find(loaded, _FOR_SOME_ONLY) == set()
+
+
+@pytest.mark.slow
+def test_library_is_loaded_once_the_settings_want_it(home: Home) -> None:
+    home.write_settings('[prompt]\ncounting = "tiktoken"\n')
+    assert "tiktoken" in _modules_after(_COMMAND.format(arguments=["prompt"]))
+    assert "tiktoken" not in _modules_after(_COMMAND.format(arguments=["list"]))

@@ -2,8 +2,10 @@
 
     from prowess import Runtime
 
-    with Runtime.open() as runtime:
-        print(runtime.catalog_text())
+    with Runtime.open() as runtime, runtime.session("chat-1") as session:
+        system_prompt = session.prompt()
+        tools = session.tools(dialect="openai")
+        result = session.call("activate_skill", {"name": "repo-survey"})
 
 The names below are the public ones. They load when they are first used, so that `import prowess` costs next to nothing.
 """
@@ -12,20 +14,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from prowess.activation.consent import Answer, CallbackAsker, Confirmation, ConsentAsker, Question
+    from prowess.activation.grants import Grant
+    from prowess.activation.receipts import Receipt, UsageReport
     from prowess.catalog.catalog import Catalog
     from prowess.catalog.switches import Switch
     from prowess.catalog.views import Reason, View
-    from prowess.errors import (
-        BrokenSkill,
-        NotFound,
-        ProwessError,
-        Refused,
-        SettingsError,
-        ToolInputError,
-        WorldError,
-    )
+    from prowess.disclosure.planner import Plan
+    from prowess.errors import BrokenSkill, NotFound, ProwessError, Refused, SettingsError, ToolInputError, WorldError
     from prowess.policy import Policy
-    from prowess.runtime import Runtime
+    from prowess.runtime.activator import Activation
+    from prowess.runtime.runtime import Runtime
+    from prowess.runtime.session import Session
+    from prowess.runtime.tool_results import ToolResult
     from prowess.settings import Settings, load_settings
     from prowess.skill.manifest import Manifest
     from prowess.skill.problems import Problem, Severity
@@ -33,22 +34,34 @@ if TYPE_CHECKING:
     from prowess.version import __version__
 
 __all__ = [
+    "Activation",
+    "Answer",
     "BrokenSkill",
+    "CallbackAsker",
     "Catalog",
+    "Confirmation",
+    "ConsentAsker",
+    "Grant",
     "Manifest",
     "NotFound",
+    "Plan",
     "Policy",
     "Problem",
     "ProwessError",
+    "Question",
     "Reason",
+    "Receipt",
     "Refused",
     "Runtime",
+    "Session",
     "Settings",
     "SettingsError",
     "Severity",
     "Skill",
     "Switch",
     "ToolInputError",
+    "ToolResult",
+    "UsageReport",
     "View",
     "WorldError",
     "__version__",
@@ -56,9 +69,25 @@ __all__ = [
 ]
 
 _HOMES = {
+    "prowess.activation.consent": (
+        "Answer",
+        "CallbackAsker",
+        "Confirmation",
+        "ConsentAsker",
+        "Question",
+    ),
+    "prowess.activation.grants": ("Grant",),
+    "prowess.activation.receipts": (
+        "Receipt",
+        "UsageReport",
+    ),
     "prowess.catalog.catalog": ("Catalog",),
     "prowess.catalog.switches": ("Switch",),
-    "prowess.catalog.views": ("Reason", "View"),
+    "prowess.catalog.views": (
+        "Reason",
+        "View",
+    ),
+    "prowess.disclosure.planner": ("Plan",),
     "prowess.errors": (
         "BrokenSkill",
         "NotFound",
@@ -69,10 +98,19 @@ _HOMES = {
         "WorldError",
     ),
     "prowess.policy": ("Policy",),
-    "prowess.runtime": ("Runtime",),
-    "prowess.settings": ("Settings", "load_settings"),
+    "prowess.runtime.activator": ("Activation",),
+    "prowess.runtime.runtime": ("Runtime",),
+    "prowess.runtime.session": ("Session",),
+    "prowess.runtime.tool_results": ("ToolResult",),
+    "prowess.settings": (
+        "Settings",
+        "load_settings",
+    ),
     "prowess.skill.manifest": ("Manifest",),
-    "prowess.skill.problems": ("Problem", "Severity"),
+    "prowess.skill.problems": (
+        "Problem",
+        "Severity",
+    ),
     "prowess.skill.skill": ("Skill",),
     "prowess.version": ("__version__",),
 }

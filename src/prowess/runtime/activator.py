@@ -1,0 +1,254 @@
+"""Switch skills on in one session, with consent to their exact files and a receipt for each."""
+
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from prowess.activation.consent import Confirmation, Question
+from prowess.activation.receipts import MAX_KEPT_ARGUMENTS, AskedBy, Receipt
+from prowess.disclosure.instructions import (
+    Instructions,
+    SkillChanged,
+    locate,
+    read_instructions,
+    render_folder,
+    render_instructions,
+    wrap_instructions,
+)
+from prowess.disclosure.resources import LineRange, Resource, list_resources, read_resource
+from prowess.disclosure.tokens import TokenCounter
+from prowess.errors import BrokenSkill
+from prowess.policy import ToolSet
+from prowess.runtime.gate import Gate
+from prowess.runtime.keeper import SessionKey, SkillKeeper
+from prowess.skill.skill import Skill
+from prowess.sources.skill_files import FileSet
+from prowess.sources.source import show_bytes
+from prowess.state.store import StateStore
+
+__all__ = ["Activation", "Activator"]
+
+_LOG = logging.getLogger("prowess")
+_ATTEMPTS = 3
+"""How often a skill is looked at again because it was changed meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """What came of switching a skill on."""
+
+    skill: Skill
+    digest: str
+    base_directory: str
+    instructions: Instructions
+    text: str
+    """What the model reads: the instructions, or a note if it has them already."""
+    folder_structure: str
+    already_active: bool
+    receipt: Receipt
+
+
+class Activator:
+    """Switches skills on and off for one session. What it knows is in the store."""
+
+    def __init__(
+        self,
+        keeper: SkillKeeper,
+        store: StateStore,
+        key: SessionKey,
+        *,
+        gate: Gate,
+        counter: Callable[[], TokenCounter],
+        clock: Callable[[], float],
+    ) -> None:
+        self._keeper = keeper
+        self._store = store
+        self._key = key
+        self._gate = gate
+        self._counter = counter
+        self._clock = clock
+
+    # What is on
+
+    def active(self) -> tuple[Receipt, ...]:
+        """Return the open receipts of the session, in the order of activation."""
+        return self._store.active(user=self._key.user, session=self._key.session)
+
+    def deactivate(self, skill_id: str) -> Receipt | None:
+        """Switch a skill off."""
+        return self._store.deactivate(user=self._key.user, session=self._key.session, skill=skill_id, at=self._clock())
+
+    def mark_context(self, receipts: frozenset[str]) -> None:
+        """Say which receipts' instructions the conversation still holds."""
+        self._store.mark_context(user=self._key.user, session=self._key.session, in_context=receipts)
+
+    # Switching on
+
+    def activate(
+        self,
+        skill: Skill,
+        *,
+        tool: str,
+        asked_by: AskedBy,
+        arguments: str | None = None,
+        trigger: str = "",
+        confirmation: Confirmation | None = None,
+    ) -> Activation:
+        """Switch a skill on and return its instructions; a note if the conversation has them already."""
+        for _ in range(_ATTEMPTS):
+            files = self._keeper.files(skill)
+            current = self._find_current(skill, files)
+            consent = self._gate.permit(
+                skill,
+                files,
+                tool=tool,
+                arguments=arguments or "",
+                is_active=current is not None,
+                confirmation=confirmation,
+            )
+            if current is not None and _is_known(current, arguments or ""):
+                return self._already(skill, current, files)
+            try:
+                instructions = self._read(skill, files, arguments)
+                self._gate.check_unchanged(skill, files, consent)
+            except SkillChanged:
+                confirmation = None  # It was about other files.
+                continue
+            draft = self._draft(skill, files, instructions, asked_by=asked_by, arguments=arguments, trigger=trigger)
+            return self._enter(skill, files, instructions, replace(draft, consent=consent), current)
+        raise SkillChanged(f"skill '{skill.name}' keeps changing while it is read", hint="try again when it is settled")
+
+    def _enter(
+        self, skill: Skill, files: FileSet, instructions: Instructions, draft: Receipt, current: Receipt | None
+    ) -> Activation:
+        """Record an activation; of several at once, one counts and the others find the skill active already."""
+        if current is not None and draft.arguments != current.arguments:
+            self.deactivate(skill.id)
+            current = None
+        text = self._render(skill, files, instructions)
+        draft = replace(draft, tokens=self._counter().count(text))
+        self._keeper.tidy()
+        if skill.manifest.allowed_tools is not None:
+            _LOG.info("skill '%s' allows itself these tools: %s", skill.name, " ".join(skill.manifest.allowed_tools))
+        receipt = self._store.activate(draft)
+        if receipt.id != draft.id and current is None and draft.digest:
+            if _is_known(receipt, draft.arguments):
+                return self._already(skill, receipt, files)
+            return self._enter(skill, files, instructions, draft, receipt)
+        if not receipt.in_context:
+            self._store.enter_context(user=self._key.user, session=self._key.session, receipt=receipt.id)
+        return self._activation(skill, files, instructions, text, receipt, already=False)
+
+    def peek(self, skill: Skill) -> str:
+        """Return the instructions of a skill without switching it on; whoever may activate it may look."""
+        files = self._keeper.files(skill)
+        is_active = self._find_current(skill, files) is not None
+        consent = self._gate.permit(skill, files, tool="peek", arguments="", is_active=is_active, confirmation=None)
+        instructions = self._read(skill, files, None)
+        self._gate.check_unchanged(skill, files, consent)
+        return self._render(skill, files, instructions)
+
+    def recall(self, receipt: Receipt, skill: Skill) -> str | None:
+        """Return the instructions of an active skill once more; None if its files are not those agreed to."""
+        files = self._keeper.files(skill)
+        if files.digest != receipt.digest:
+            return None
+        try:
+            return self._render(skill, files, self._read(skill, files, receipt.arguments or None))
+        except (BrokenSkill, SkillChanged):
+            return None
+
+    def read(
+        self, skill: Skill, path: str, *, tool: str, lines: LineRange | None, confirmation: Confirmation | None
+    ) -> Resource:
+        """Return a file of a skill; whoever may activate the skill may read it."""
+        files = self._keeper.files(skill)
+        is_active = self._find_current(skill, files) is not None
+        consent = self._gate.permit(
+            skill, files, tool=tool, arguments=path, is_active=is_active, confirmation=confirmation
+        )
+        policy = self._keeper.policy
+        found = read_resource(
+            skill, path, limit_bytes=policy.limits.max_resource_bytes, lines=lines, binary=policy.binary
+        )
+        self._gate.check_unchanged(skill, files, consent)
+        if found.truncated and found.notice:
+            self._keeper.warn_once((skill.id, found.path), f"skill '{skill.name}': {found.path}: {found.notice}")
+        return found
+
+    def question(self, skill: Skill, *, tool: str, arguments: str) -> Question | None:
+        """Return what a person would be asked before this call; None if nobody would be."""
+        files = self._keeper.files(skill)
+        is_active = self._find_current(skill, files) is not None
+        return self._gate.question(skill, files, tool=tool, arguments=arguments, is_active=is_active)
+
+    # Texts
+
+    def _read(self, skill: Skill, files: FileSet, arguments: str | None) -> Instructions:
+        policy = self._keeper.policy
+        limit = policy.limits.max_skill_md_bytes
+        found = read_instructions(
+            skill,
+            files=files.files if files.digest else (),
+            limit_bytes=limit,
+            arguments=(arguments or "") if policy.tools is ToolSet.STANDARD else None,  # The others know no arguments.
+        )
+        if found.truncated:
+            message = f"skill '{skill.name}': SKILL.md has {found.size_bytes:,} bytes and was cut at {limit:,}"
+            self._keeper.warn_once((skill.id, "SKILL.md"), message)
+        return found
+
+    def _render(self, skill: Skill, files: FileSet, instructions: Instructions) -> str:
+        policy = self._keeper.policy
+        text = render_instructions(skill, instructions, base_directory=locate(skill, policy.base_directory))
+        if policy.tools is not ToolSet.STANDARD:
+            return text
+        return wrap_instructions(skill, text, resources=list_resources(files.files))
+
+    def _already(self, skill: Skill, receipt: Receipt, files: FileSet) -> Activation:
+        note = f"Skill {skill.name} is already active. Its instructions stand above in this conversation."
+        return self._activation(skill, files, Instructions(note, 0), note, receipt, already=True)
+
+    def _activation(
+        self, skill: Skill, files: FileSet, instructions: Instructions, text: str, receipt: Receipt, *, already: bool
+    ) -> Activation:
+        folder = render_folder(show_bytes(file.path) for file in files.files)
+        base = locate(skill, self._keeper.policy.base_directory)
+        return Activation(skill, files.digest, base, instructions, text, folder, already, receipt)
+
+    def _find_current(self, skill: Skill, files: FileSet) -> Receipt | None:
+        """Return the receipt by which the very files that the skill has now are active; none if they have no digest."""
+        if not files.digest:
+            return None
+        return next((one for one in self.active() if (one.skill, one.digest) == (skill.id, files.digest)), None)
+
+    def _draft(
+        self,
+        skill: Skill,
+        files: FileSet,
+        instructions: Instructions,
+        *,
+        asked_by: AskedBy,
+        arguments: str | None,
+        trigger: str,
+    ) -> Receipt:
+        return Receipt(
+            os.urandom(16).hex(),
+            self._key.user,
+            self._key.session,
+            skill.id,
+            skill.name,
+            files.digest,
+            asked_by,
+            agent=self._key.agent,
+            trigger=trigger,
+            arguments=(arguments or "")[:MAX_KEPT_ARGUMENTS],
+            size_bytes=instructions.size_bytes,
+            at=self._clock(),
+        )
+
+
+def _is_known(receipt: Receipt, arguments: str) -> bool:
+    """Whether the conversation holds the instructions already, for these arguments or for a call without any."""
+    return receipt.in_context and arguments in ("", receipt.arguments)

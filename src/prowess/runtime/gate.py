@@ -1,0 +1,211 @@
+"""The gate before a skill: whoever wants it in a session gets past with consent to its exact files, or not at all."""
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from prowess.activation.consent import (
+    Allow,
+    Answer,
+    Ask,
+    Confirmation,
+    ConsentAsker,
+    Deny,
+    Question,
+    Verdict,
+    compare_files,
+    decide_consent,
+)
+from prowess.activation.grants import Decision, Grant, Scope
+from prowess.catalog.switches import switch_key
+from prowess.disclosure.instructions import SkillChanged
+from prowess.errors import Refused
+from prowess.policy import Consent
+from prowess.runtime.keeper import SessionKey, SkillKeeper
+from prowess.skill.skill import Skill
+from prowess.sources.skill_files import FileSet
+from prowess.state.store import StateStore
+
+__all__ = ["Call", "Gate", "PendingQuestions"]
+
+_MAX_PENDING = 1_000
+"""Questions that may wait for their answers; older ones are forgotten."""
+_NOT_ASKED = ("not-asked", "trusted")
+"""Reasons to let a skill pass whatever its files are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The one call that a question, and so its answer, is about."""
+
+    session: str
+    tool: str
+    skill: str
+    arguments: str
+    digest: str
+
+
+@dataclass(slots=True)
+class PendingQuestions:
+    """Questions that were handed out and wait for their answers, for all sessions of a runtime."""
+
+    calls: dict[str, Call] = field(default_factory=dict[str, Call])
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, question: str, call: Call) -> None:
+        """Remember what a question is about."""
+        with self.lock:
+            self.calls[question] = call
+            while len(self.calls) > _MAX_PENDING:
+                self.calls.pop(next(iter(self.calls)))
+
+    def redeem(self, confirmation: Confirmation, call: Call) -> Answer:
+        """Return the answer if its question was about this very call; a question can be answered once."""
+        with self.lock:
+            about = self.calls.pop(confirmation.question, None)
+        if about != call:
+            raise Refused(
+                "the confirmation is not for this call",
+                hint="ask for the question anew; an answer counts once, for one call and the files it was about",
+                code="confirmation-mismatch",
+            )
+        return confirmation.answer
+
+
+class Gate:
+    """Decides, asks and remembers for one session."""
+
+    def __init__(
+        self,
+        keeper: SkillKeeper,
+        store: StateStore,
+        key: SessionKey,
+        *,
+        asker: ConsentAsker,
+        pending: PendingQuestions,
+        clock: Callable[[], float],
+    ) -> None:
+        self._keeper = keeper
+        self._store = store
+        self._key = key
+        self._asker = asker
+        self._pending = pending
+        self._clock = clock
+
+    def question(self, skill: Skill, files: FileSet, *, tool: str, arguments: str, is_active: bool) -> Question | None:
+        """Return what a person would be asked before this call; None if nobody would be."""
+        match self._decide(skill, files, is_active=is_active):
+            case Ask():
+                question = self._ask_about(skill, files, tool=tool)
+                self._pending.add(question.id, self._call(skill, files, tool, arguments))
+                return question
+            case Allow() | Deny():
+                return None
+
+    def permit(
+        self,
+        skill: Skill,
+        files: FileSet,
+        *,
+        tool: str,
+        arguments: str,
+        is_active: bool,
+        confirmation: Confirmation | None,
+    ) -> str:
+        """Return why the call is allowed, or raise. A no that comes with the call always counts."""
+        match self._decide(skill, files, is_active=is_active):
+            case Allow(reason):
+                if confirmation is not None and confirmation.answer.decision is Decision.REFUSE:
+                    self._settle(skill, files, confirmation.answer)
+                return reason
+            case Deny("no-digest"):
+                faults = "; ".join(problem.message for problem in files.problems[:3])
+                raise Refused(
+                    f"skill '{skill.name}' cannot be agreed to, since not all its files can be read: {faults}",
+                    hint="mend the skill's folder; `prowess validate` shows what is wrong",
+                    code="no-digest",
+                )
+            case Deny():
+                raise _refused(skill, Scope.ALWAYS)
+            case Ask():
+                if confirmation is None:
+                    answer = self._asker.ask(self._ask_about(skill, files, tool=tool))
+                else:
+                    answer = self._pending.redeem(confirmation, self._call(skill, files, tool, arguments))
+                return self._settle(skill, files, answer)
+
+    def check_unchanged(self, skill: Skill, files: FileSet, consent: str) -> None:
+        """Raise if what was read may differ from what was agreed to: a person takes time to answer."""
+        if consent in _NOT_ASKED:
+            return
+        now = self._keeper.files(skill)
+        if (now.digest, now.stamps) != (files.digest, files.stamps):
+            raise SkillChanged(f"skill '{skill.name}' was changed while it was read", hint="try again")
+
+    def _decide(self, skill: Skill, files: FileSet, *, is_active: bool) -> Verdict:
+        policy = self._keeper.policy
+        grant = (
+            self._store.find_grant(user=self._key.user, digest=files.digest, session=self._key.session)
+            if policy.consent is not Consent.NEVER and files.digest
+            else None
+        )
+        return decide_consent(
+            policy.consent,
+            digest=files.digest,
+            vouched=self._keeper.is_vouched(skill),
+            trusted=skill.kind in policy.trusted_kinds,
+            is_active=is_active,
+            grant=grant,
+        )
+
+    def _settle(self, skill: Skill, files: FileSet, answer: Answer | None) -> str:
+        """Carry out what a person said: remember it as far as it reaches, and allow or refuse."""
+        if answer is None:
+            raise Refused(
+                f"skill '{skill.name}' needs the user's consent, and nobody is there to give it",
+                hint=f"`prowess grants --allow {skill.name}` gives it, or --yes for one call",
+                code="consent-needed",
+            )
+        if answer.scope is not Scope.ONCE:
+            grant = Grant(
+                self._key.user,
+                switch_key(skill),
+                skill.name,
+                files.digest,
+                answer.decision,
+                session=self._key.session if answer.scope is Scope.SESSION else "",
+                given_by=self._asker.name,
+                at=self._clock(),
+                files=files.files,
+            )
+            self._store.set_grant(grant)
+        if answer.decision is Decision.REFUSE:
+            raise _refused(skill, answer.scope)
+        return answer.scope.value
+
+    def _ask_about(self, skill: Skill, files: FileSet, *, tool: str) -> Question:
+        former = self._store.find_former_grant(user=self._key.user, skill=switch_key(skill), digest=files.digest)
+        return Question(
+            os.urandom(16).hex(),
+            self._key.session,
+            tool,
+            skill.id,
+            skill.name,
+            skill.description,
+            skill.kind.value,
+            files.digest,
+            files.files,
+            changes=compare_files(former.files, files.files) if former else (),
+            former_digest=former.digest if former else "",
+            allowed_tools=skill.manifest.allowed_tools or (),
+            permissions=skill.manifest.behaviour.permissions,
+        )
+
+    def _call(self, skill: Skill, files: FileSet, tool: str, arguments: str) -> Call:
+        return Call(self._key.session, tool, skill.id, arguments, files.digest)
+
+
+def _refused(skill: Skill, scope: Scope) -> Refused:
+    revoke = f"; `prowess grants --revoke {skill.name}` takes the refusal back" if scope is Scope.ALWAYS else ""
+    return Refused(f"the user refused skill '{skill.name}'", hint=f"do without it{revoke}", code="refused")

@@ -1,0 +1,386 @@
+"""The Runtime: it strings the rooms together and answers for the skills of a machine.
+
+Settings say which sources there are, the catalog keeper finds what they hold, the state store remembers what people
+decided, views say what an agent may see, and sessions use it.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import TracebackType
+
+from prowess.activation.consent import ConsentAsker, HeadlessAsker
+from prowess.activation.grants import Decision, Grant
+from prowess.activation.receipts import Receipt, SessionRecord, UsageReport
+from prowess.catalog.catalog import Catalog
+from prowess.catalog.digests import Digests
+from prowess.catalog.eligibility import HostProbe, Probe, decide_eligibility
+from prowess.catalog.index import Index
+from prowess.catalog.reasons import Explanation, explain
+from prowess.catalog.refresh import CatalogKeeper
+from prowess.catalog.switches import EVERY_AGENT, Switch, Switches, switch_key
+from prowess.catalog.views import Reason, View, make_view
+from prowess.disclosure.planner import Plan
+from prowess.errors import NotFound, Refused, SettingsError
+from prowess.policy import CatalogText, Policy, SessionMemory
+from prowess.runtime.gate import PendingQuestions
+from prowess.runtime.keeper import SessionKey
+from prowess.runtime.planning import Found, Planning
+from prowess.runtime.session import Session
+from prowess.runtime.session_keys import SessionKeys
+from prowess.runtime.source_choice import SourceChoice
+from prowess.settings import Settings, load_settings
+from prowess.skill.skill import Skill
+from prowess.sources.plugins import Plugins
+from prowess.sources.skill_files import FileSet
+from prowess.sources.source import Source
+from prowess.state.opening import open_store
+from prowess.state.store import StateStore
+
+__all__ = ["Runtime"]
+
+_LOG = logging.getLogger("prowess")
+_DAY_SECONDS = 86_400
+_warned: set[tuple[str, str]] = set()
+"""What was warned of in this process."""
+
+
+class Runtime:
+    """Finds skills and answers for them. Open it, keep it, close it; any thread may use it.
+
+    `Runtime.open()` reads the settings of this machine; `Runtime.open(skills=["./skills"])` uses just these folders.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        skills: Sequence[str | os.PathLike[str]] | None = None,
+        store: StateStore | None = None,
+        probe: Probe | None = None,
+        asker: ConsentAsker | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.store: StateStore = store or open_store(settings.database, state_file=settings.state_file)
+        self._plugins = Plugins()
+        self._choice = SourceChoice(settings, self.store, self._plugins, given=skills)
+        self._asker: ConsentAsker = asker or HeadlessAsker()
+        self._probe: Probe = probe or HostProbe()
+        self._lock = threading.RLock()
+        self._views: dict[str, tuple[object, View]] = {}
+        index = Index(os.path.join(settings.cache_folder, "index-1"))
+        self._keeper = CatalogKeeper(settings.policy, self._choice.current, index=index)
+        self._digests = Digests(os.path.join(settings.cache_folder, "digests-2"))
+        self.planning = Planning(settings, self.store, clock=clock)
+        self._keys = SessionKeys(settings.policy.sessions)
+        self.pending = PendingQuestions()
+        self._is_tidy = False
+
+    @classmethod
+    def open(
+        cls,
+        settings: Settings | None = None,
+        *,
+        skills: Sequence[str | os.PathLike[str]] | None = None,
+        profile: str | None = None,
+        asker: ConsentAsker | None = None,
+    ) -> "Runtime":
+        """Return a runtime with the given settings, or those of this machine.
+
+        `asker` puts questions of consent to a person; without one, what was granted before counts.
+        """
+        if settings is not None and profile is not None:
+            raise SettingsError("give either settings or a profile", hint="settings name their profile themselves")
+        return cls(settings or load_settings(profile=profile), skills=skills, asker=asker)
+
+    def __enter__(self) -> "Runtime":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the tasks that have an id, stop watching, and keep what was learned."""
+        with self._lock:
+            try:
+                for task in self._keys.open_tasks():
+                    self.end_session(task)
+            finally:
+                self._digests.save()
+                self.planning.close()
+                self._keeper.close()
+                self.store.close()
+
+    @property
+    def policy(self) -> Policy:
+        """How it behaves."""
+        return self.settings.policy
+
+    # Sessions
+
+    def session(
+        self,
+        session_id: str | None = None,
+        *,
+        agent: str = EVERY_AGENT,
+        skills: Sequence[str] | None = None,
+        asker: ConsentAsker | None = None,
+    ) -> Session:
+        """Return the chat or task of this id; without one, a task of its own that nobody finds again.
+
+        `skills` narrows what the agent may see: names or ids. `asker` counts for this session only.
+        """
+        with self._lock:
+            key = SessionKey(self.settings.place.user, self._keys.choose(session_id), agent)
+        memory = self.policy.sessions if session_id else SessionMemory.TASK
+        return Session(
+            self, session_id or key.session, key, memory=memory, asker=asker or self._asker, allowlist=skills
+        )
+
+    def end_session(self, session_id: str) -> bool:
+        """Switch everything off in a session and forget it, but keep its receipts; say whether it was known."""
+        with self._lock:
+            key = self._keys.drop(session_id)
+        return self.store.end_session(user=self.settings.place.user, session=key, at=self.clock())
+
+    def sessions(self) -> tuple[SessionRecord, ...]:
+        """Return the sessions that are remembered, the one used last first."""
+        return self.store.sessions(user=self.settings.place.user)
+
+    def receipts(self, session_id: str | None = None, *, limit: int = 1_000) -> tuple[Receipt, ...]:
+        """Return the receipts of a session, or of all, newest first."""
+        key = None if session_id is None else self._keys.find(session_id)
+        return self.store.receipts(user=self.settings.place.user, session=key, limit=limit)
+
+    def usage(self, *, days: int | None = None) -> UsageReport:
+        """Return how much skills were used, in the last days or ever."""
+        since = 0.0 if days is None else self.clock() - days * _DAY_SECONDS
+        user = self.settings.place.user
+        return UsageReport(self.store.count_sessions(user=user, since=since), self.store.usage(user=user, since=since))
+
+    # Skills
+
+    def catalog(self) -> Catalog:
+        """Return which skills there are now. While nothing changes, it is the very same object."""
+        with self._lock:
+            return self._keeper.current()
+
+    def rescan(self) -> Catalog:
+        """Search all sources, even under a policy that looks only once."""
+        with self._lock:
+            self._choice.forget()
+            return self._keeper.rescan()
+
+    def view(self, agent: str = EVERY_AGENT) -> View:
+        """Return what the agent of this name may see; its list of skills and its switches are in the settings."""
+        with self._lock:
+            catalog = self._keeper.current()
+            basis = (catalog.generation, self.store.version())
+            known = self._views.get(agent)
+            if known is not None and known[0] == (*basis, self._probe.state()):
+                return known[1]
+            made = make_view(
+                catalog, probe=self._probe, switches=self.switches(), allowlist=self._allowlist(agent), agent=agent
+            )
+            self._views[agent] = ((*basis, self._probe.state()), made)
+            return made
+
+    def filtered(self, allowlist: Sequence[str] | None, *, agent: str = EVERY_AGENT) -> View:
+        """Return a view for one task: None or `["*"]` allows all, names or ids only these, an empty list nothing.
+
+        It never shows more than the settings let the agent see.
+        """
+        with self._lock:
+            whole = self.view(agent)
+            task = make_view(
+                self._keeper.current(), probe=self._probe, switches=self.switches(), allowlist=allowlist, agent=agent
+            )
+        visible = tuple(skill for skill in task.visible if skill.id not in whole.hidden)
+        known = {skill.id for skill in whole.for_people}
+        for_people = tuple(skill for skill in task.for_people if skill.id in known)
+        return replace(task, visible=visible, hidden={**whole.hidden, **task.hidden}, for_people=for_people)
+
+    def why(self, name: str, *, agent: str = EVERY_AGENT, query: str = "") -> Explanation:
+        """Explain why the skill of this name is visible to the model, or why not, and how much the prompt shows of it.
+
+        With a query, also whether it triggers the skill, and what the prompt shows for it.
+        """
+        if not self.settings.policy.enabled:
+            off = Reason("disabled", "skills are switched off", "set enabled = true in the settings")
+            return Explanation(name, visible=False, reasons=(off,))
+        view = self.view(agent)
+        explanation = explain(name, self.catalog(), view)
+        shown = view.find(name)
+        if shown is None:
+            return explanation
+        more = self.planning.explain(view, shown, query)
+        return replace(explanation, reasons=(explanation.reasons[0], *more, *explanation.reasons[1:]))
+
+    def plan(
+        self,
+        *,
+        agent: str = EVERY_AGENT,
+        query: str = "",
+        form: CatalogText | None = None,
+        budget: int | None = None,
+    ) -> Plan:
+        """Return what of the catalog goes into a prompt, and why the rest does not."""
+        return self.planning.plan(self.view(agent), query=query, form=form, budget=budget)
+
+    def catalog_text(self, form: CatalogText | None = None, *, agent: str = EVERY_AGENT) -> str:
+        """Return what a model is told of the visible skills, within the budget; empty if there are none."""
+        return self.plan(agent=agent, form=form).text
+
+    def search(self, query: str, *, agent: str = EVERY_AGENT, limit: int = 10) -> tuple[Found, ...]:
+        """Return the visible skills that fit a query, best first."""
+        return self.planning.search(self.view(agent), query, limit=limit)
+
+    def tier1_context(self, *, agent: str = EVERY_AGENT) -> str:
+        """Return the catalog of what an agent sees; empty if that is nothing."""
+        return self.session(agent=agent).tier1_context()
+
+    def tier2_context(self, name: str, *, agent: str = EVERY_AGENT) -> str | None:
+        """Return the instructions of a skill; None if the agent sees none of this name."""
+        return self.session(agent=agent).tier2_context(name)
+
+    def tier3_resources(self, name: str, part: str, *, agent: str = EVERY_AGENT) -> tuple[str, ...]:
+        """Return the paths of a skill's files in `scripts`, `references` or `assets`."""
+        return self.session(agent=agent).tier3_resources(name, part)
+
+    def tier3_resource(self, name: str, path: str, *, agent: str = EVERY_AGENT) -> str | None:
+        """Return the text of a file of a skill; None if there is none, or if it must not be read."""
+        return self.session(agent=agent).tier3_resource(name, path)
+
+    def digest(self, skill: Skill) -> str:
+        """Return the digest of the skill's files; empty if some of them cannot or must not be read."""
+        with self._lock:
+            return self._digests.of(skill)
+
+    def files(self, skill: Skill) -> FileSet:
+        """Return every file of the skill with its own digest, and the Problems among them."""
+        with self._lock:
+            return self._digests.files(skill)
+
+    def is_vouched(self, skill: Skill) -> bool:
+        """Whether the caller named the skill's folder itself, so that nobody is asked about it."""
+        return self._choice.is_given(skill)
+
+    def tidy(self) -> None:
+        """Forget ended receipts and idle sessions that are older than the settings want; once for each runtime."""
+        if not self._is_tidy:
+            self._is_tidy = True
+            self.store.forget_receipts(before=self.clock() - self.settings.keep_receipts_days * _DAY_SECONDS)
+
+    def warn_once(self, key: tuple[str, str], message: str) -> None:
+        """Log a warning, once in the life of the process."""
+        if key not in _warned:
+            _warned.add(key)
+            _LOG.warning(message)
+
+    def sources(self) -> tuple[Source, ...]:
+        """Return where skills are looked for, highest precedence first."""
+        with self._lock:
+            return self._choice.current()
+
+    # Plugins
+
+    def register_skill(self, path: str | os.PathLike[str], *, plugin: str = "app") -> str:
+        """Add the skill at this absolute path, its folder or its SKILL.md.
+
+        Return its id, which is its own as long as the plugin brings no other folder of the same name.
+        """
+        with self._lock:
+            return self._plugins.register(path, plugin=plugin).skill_id("")
+
+    def unregister_skill(self, path: str | os.PathLike[str]) -> None:
+        """Take a registered skill back; it is gone from the next catalog."""
+        with self._lock:
+            self._plugins.unregister(path)
+
+    # What people decide
+
+    def switches(self) -> Switches:
+        """Return all switches, from the settings and from people."""
+        return Switches(self.settings.switches, self.store.switches())
+
+    def set_switch(self, name: str, position: Switch, *, agent: str = EVERY_AGENT) -> Skill:
+        """Set the switch of a skill for everybody or for one agent."""
+        skill = self.catalog().get(name)
+        self.store.set_switch(agent, switch_key(skill), position)
+        return skill
+
+    def is_eligible(self, skill: Skill) -> bool:
+        """Whether what the skill needs is there."""
+        return not self.missing(skill)
+
+    def missing(self, skill: Skill) -> tuple[str, ...]:
+        """Return what the skill needs and does not find here."""
+        if skill.manifest.additions is None:
+            return ()
+        self._probe.state()
+        return decide_eligibility(skill.manifest.additions.requires, self._probe)
+
+    def trust(self, path: str | os.PathLike[str] | None = None) -> tuple[str, bool]:
+        """Trust the project around a folder; return its root and whether that is new."""
+        project = self._choice.find_project(path)
+        with self._lock:
+            return project, self.store.trust(project)
+
+    def untrust(self, path: str | os.PathLike[str] | None = None) -> tuple[str, bool]:
+        """Trust the project around a folder no more; return its root and whether it was trusted."""
+        project = self._choice.find_project(path)
+        with self._lock:
+            return project, self.store.untrust(project)
+
+    def trusted_projects(self) -> frozenset[str]:
+        """Return the roots of the trusted projects."""
+        return self.store.trusted_projects()
+
+    def grants(self) -> tuple[Grant, ...]:
+        """Return what the user has agreed to and refused, newest first."""
+        return self.store.grants(user=self.settings.place.user)
+
+    def decide(self, name: str, decision: Decision, *, session_id: str = "", given_by: str = "application") -> Grant:
+        """Agree to the files that a skill has now, or refuse them, before anybody asks."""
+        skill = self.catalog().get(name)
+        files = self.files(skill)
+        if not files.digest:
+            faults = "; ".join(problem.message for problem in files.problems[:3])
+            raise Refused(
+                f"not all files of '{skill.name}' can be read: {faults}",
+                hint="mend the skill's folder; `prowess validate` shows what is wrong",
+                code="no-digest",
+            )
+        session = self._keys.choose(session_id) if session_id else ""
+        user = self.settings.place.user
+        grant = Grant(
+            user, switch_key(skill), skill.name, files.digest, decision, session, given_by, self.clock(), files.files
+        )
+        self.store.set_grant(grant)
+        return grant
+
+    def revoke(self, name: str | None = None) -> int:
+        """Forget what the user decided on a skill, or on all; return how many decisions there were."""
+        user = self.settings.place.user
+        if name is None:
+            return self.store.revoke_grants(user=user)
+        skill = self.catalog().find(name)
+        keys = (
+            {switch_key(skill)}
+            if skill
+            else {one.skill for one in self.grants() if name in (one.name, one.skill.skill)}
+        )
+        if not keys:
+            raise NotFound(f"no skill '{name}'", hint=self.catalog().suggest(name), code="unknown-skill")
+        return sum(self.store.revoke_grants(user=user, skill=key) for key in keys)
+
+    def _allowlist(self, agent: str) -> Sequence[str] | None:
+        known = self.settings.agents.get(agent)
+        return known.skills if known else None

@@ -1,0 +1,328 @@
+"""The Session: one chat or task, with its prompt, its tools and its calls."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from prowess.activation.consent import Confirmation, ConsentAsker, Question
+from prowess.activation.mentions import Completion, complete_mention
+from prowess.activation.receipts import AskedBy, Receipt
+from prowess.activation.tool_arguments import parse_arguments
+from prowess.activation.tool_dialects import Dialect, find_tool, render_tools, wire_name
+from prowess.activation.tools import Role, Tool, make_tools
+from prowess.catalog.views import View
+from prowess.disclosure.deltas import CatalogDelta
+from prowess.disclosure.guidance import GUIDANCE, render_prompt
+from prowess.disclosure.instructions import SkillChanged
+from prowess.disclosure.planner import Plan
+from prowess.disclosure.reattachment import Reattachment, plan_reattachment
+from prowess.disclosure.resources import LineRange, Resource, list_resources, parse_lines
+from prowess.errors import BrokenSkill, NotFound, Refused, ToolInputError
+from prowess.policy import SessionMemory
+from prowess.runtime.activator import Activation, Activator
+from prowess.runtime.gate import Gate
+from prowess.runtime.keeper import SessionKey
+from prowess.runtime.planning import Found
+from prowess.runtime.prompter import Prompter
+from prowess.runtime.reception import Reception, ToolUse, receive
+from prowess.runtime.skill_names import callable_names, find_by_path, unknown_skill
+from prowess.runtime.tool_results import (
+    ToolResult,
+    render_activation,
+    render_deactivation,
+    render_error,
+    render_found,
+    render_resource,
+)
+from prowess.skill.skill import Skill
+
+if TYPE_CHECKING:
+    from prowess.runtime.runtime import Runtime
+
+__all__ = ["Session"]
+
+_FOUND = 10
+_MAX_FOUND = 50
+
+
+class Session:
+    """One chat or task of one agent. Made by `Runtime.session`; any thread may use it.
+
+    What it has switched on is remembered under its id, as long as the policy says. Skills that the agent may no longer
+    see are gone from it at once.
+    """
+
+    def __init__(
+        self,
+        runtime: "Runtime",
+        session_id: str,
+        key: SessionKey,
+        *,
+        memory: SessionMemory,
+        asker: ConsentAsker,
+        allowlist: Sequence[str] | None = None,
+    ) -> None:
+        self.id = session_id
+        self.agent = key.agent
+        self._runtime = runtime
+        self._memory = memory
+        self._allowlist = None if allowlist is None else tuple(allowlist)
+        gate = Gate(runtime, runtime.store, key, asker=asker, pending=runtime.pending, clock=runtime.clock)
+        self._activator = Activator(
+            runtime, runtime.store, key, gate=gate, counter=lambda: runtime.planning.counter, clock=runtime.clock
+        )
+        self._prompter = Prompter(runtime.planning, runtime.store, key, memory=memory)
+        self._lock = threading.Lock()
+        self._filtered: tuple[View, View] | None = None
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the session. A task is over then; a chat can be opened again by its id."""
+        if self._memory is SessionMemory.TASK:
+            self.end()
+
+    def end(self) -> None:
+        """Switch everything off and forget the session; its receipts stay."""
+        self._runtime.end_session(self.id)
+
+    # What the model is told
+
+    def view(self) -> View:
+        """Return what the session may see now."""
+        whole = self._runtime.view(self.agent)
+        if self._allowlist is None:
+            return whole
+        with self._lock:
+            if self._filtered is None or self._filtered[0] is not whole:
+                self._filtered = (whole, self._runtime.filtered(self._allowlist, agent=self.agent))
+            return self._filtered[1]
+
+    def plan(self, query: str = "") -> Plan:
+        """Return what of the catalog is in the prompt, and why.
+
+        While nothing visible changes, it is the same plan: a session's first query shapes it, and later ones are served
+        by `catalog_delta`.
+        """
+        return self._prompter.plan(self.view(), query)
+
+    def prompt(self, query: str = "", *, dialect: Dialect | None = None) -> str:
+        """Return what the system prompt says of skills: guidance, catalog, active names. Empty if nothing is visible.
+
+        With a dialect, tools are called by the names that its provider allows.
+        """
+        guidance = GUIDANCE[self._runtime.policy.tools]
+        if dialect is not None:
+            for tool in self._tools():
+                guidance = guidance.replace(f"`{tool.name}`", f"`{wire_name(tool.name, dialect)}`")
+        plan = self._prompter.tell(self.view(), query)
+        names = [receipt.name for receipt in self.active()] if plan.text else []
+        return render_prompt(guidance=guidance, catalog=plan.text, active=names)
+
+    def catalog_delta(self, query: str = "") -> CatalogDelta:
+        """Return what has changed since the model was last told, so that the prompt it has can stay.
+
+        With a query, also the skills that fit it and that the prompt does not describe in full.
+        """
+        return self._prompter.tell_changes(self.view(), query)
+
+    # Tools
+
+    def tools(self, dialect: Dialect = "openai") -> list[dict[str, Any]]:
+        """Return the tools as a provider takes them; none if no skill is visible."""
+        return render_tools(self._tools(), dialect)
+
+    def _tools(self) -> tuple[Tool, ...]:
+        # A skill that only people see has files for the model too, once a person has switched it on.
+        names = callable_names(self.view()) or tuple(receipt.name for receipt in self.active())
+        return make_tools(self._runtime.policy.tools, names=names)
+
+    def call(
+        self, tool: str, arguments: Mapping[str, object] | str, *, confirmation: Confirmation | None = None
+    ) -> ToolResult:
+        """Carry out a tool call of a model. What the model or the user can set right comes back as an error result."""
+        tool_set = self._runtime.policy.tools
+        found: Tool | None = None
+        try:
+            found = find_tool(self._tools(), tool)
+            given = parse_arguments(replace(found, name=tool), arguments)  # Complaints use the name that was called.
+            return self._carry_out(found, given, confirmation)
+        except (ToolInputError, Refused, NotFound, BrokenSkill, SkillChanged) as error:
+            role = found.role if found else None
+            return render_error(tool, role, tool_set, error, names=callable_names(self.view()))
+
+    def _carry_out(self, tool: Tool, given: Mapping[str, Any], confirmation: Confirmation | None) -> ToolResult:
+        tool_set = self._runtime.policy.tools
+        match tool.role:
+            case Role.ACTIVATE:
+                activation = self._activator.activate(
+                    self._usable(given["name"]),
+                    tool=tool.name,
+                    asked_by=AskedBy.MODEL,
+                    arguments=given.get("arguments"),
+                    confirmation=confirmation,
+                )
+                return render_activation(tool.name, tool_set, activation)
+            case Role.READ:
+                skill = self._usable(given["name"])
+                lines = parse_lines(given["lines"]) if given.get("lines") else None
+                resource = self._activator.read(
+                    skill, given["path"], tool=tool.name, lines=lines, confirmation=confirmation
+                )
+                return render_resource(tool.name, tool_set, skill, resource)
+            case Role.SEARCH:
+                found = self.search(given["query"], limit=given.get("limit", _FOUND))
+                return render_found(tool.name, given["query"], found)
+            case Role.DEACTIVATE:
+                return render_deactivation(tool.name, given["name"], self.deactivate(given["name"]))
+
+    def question(self, tool: str, arguments: Mapping[str, object] | str) -> Question | None:
+        """Return what a person must be asked before this call; None if the call is safe, or hopeless, as it is.
+
+        The answer goes back with `call(…, confirmation=Confirmation(question.id, answer))`, once.
+        """
+        try:
+            found = find_tool(self._tools(), tool)
+            given = parse_arguments(found, arguments)
+            if found.role not in (Role.ACTIVATE, Role.READ):
+                return None
+            about = given.get("path") if found.role is Role.READ else given.get("arguments")
+            return self._activator.question(self._usable(given["name"]), tool=found.name, arguments=about or "")
+        except (ToolInputError, NotFound, BrokenSkill):
+            return None
+
+    # What calls do, for those who call from Python
+
+    def activate(
+        self,
+        name: str,
+        *,
+        arguments: str | None = None,
+        asked_by: AskedBy = AskedBy.USER,
+        trigger: str = "",
+        confirmation: Confirmation | None = None,
+    ) -> Activation:
+        """Switch a skill on by its name or id. Raise if it is unknown, refused or broken."""
+        skill = self._invocable(name) if asked_by is AskedBy.USER else self._usable(name)
+        return self._activator.activate(
+            skill,
+            tool="activate",
+            asked_by=asked_by,
+            arguments=arguments,
+            trigger=trigger,
+            confirmation=confirmation,
+        )
+
+    def read(self, name: str, path: str, *, lines: LineRange | None = None) -> Resource:
+        """Return a file of a skill."""
+        return self._activator.read(self._invocable(name), path, tool="read", lines=lines, confirmation=None)
+
+    def search(self, query: str, *, limit: int = _FOUND) -> tuple[Found, ...]:
+        """Return the visible skills that fit a query, best first."""
+        return self._runtime.planning.search(self.view(), query, limit=min(limit, _MAX_FOUND))
+
+    def deactivate(self, name: str) -> Receipt | None:
+        """Switch a skill off; return its receipt, or None if it was not on."""
+        for receipt in self.active():
+            if name in (receipt.name, receipt.skill):
+                return self._activator.deactivate(receipt.skill)
+        return None
+
+    def active(self) -> tuple[Receipt, ...]:
+        """Return what is switched on, of all that the session may still see, in the order of activation."""
+        view = self.view()
+        known = {skill.id for skill in (*view.visible, *view.for_people)}
+        return tuple(receipt for receipt in self._activator.active() if receipt.skill in known)
+
+    # The conversation
+
+    def complete(self, typed: str) -> tuple[Completion, ...]:
+        """Return the skills that a person may mean while typing a mention, for a picker."""
+        return complete_mention(typed, skills=self.view().invocable)
+
+    def receive(self, message: str, *, tools: ToolUse = ToolUse.ON) -> Reception:
+        """Take a user's message: mentioned skills are activated, and triggered ones where the policy says so.
+
+        What comes back is the message for the model, and the instructions that go with it.
+        """
+        return receive(
+            message,
+            view=self.view(),
+            activator=self._activator,
+            policy=self._runtime.policy,
+            planning=self._runtime.planning,
+            tools=tools,
+        )
+
+    def reattach(self) -> Reattachment[Receipt]:
+        """Say that the conversation was compacted; return the instructions that it must be given again.
+
+        The newest come first, as far as the budget goes. Those that are dropped come again when they are activated.
+        """
+        view = self.view()
+        skills = {skill.id: skill for skill in (*view.visible, *view.for_people)}
+        texts = [(one, self._activator.recall(one, skills[one.skill])) for one in reversed(self.active())]
+        prompting = self._runtime.policy.prompting
+        planned = plan_reattachment(
+            texts,
+            budget=prompting.reattach_tokens,
+            budget_each=prompting.reattach_skill_tokens,
+            counter=self._runtime.planning.counter,
+        )
+        self._activator.mark_context(frozenset(receipt.id for receipt in planned.kept))
+        return planned
+
+    # The three tiers, for those who disclose skills themselves
+
+    def tier1_context(self) -> str:
+        """Return the catalog of the visible skills; empty if there are none."""
+        return self.plan().text
+
+    def tier2_context(self, name: str) -> str | None:
+        """Return the instructions of a skill, without switching it on; None if no visible skill has this name."""
+        skill = self.view().find(name)
+        return self._activator.peek(skill) if skill else None
+
+    def tier3_resources(self, name: str, part: str) -> tuple[str, ...]:
+        """Return the paths of a skill's files in `scripts`, `references` or `assets`; none for an unknown skill."""
+        skill = self.view().find(name)
+        return list_resources(self._runtime.files(skill).files, part) if skill else ()
+
+    def tier3_resource(self, name: str, path: str) -> str | None:
+        """Return the text of a file of a skill; None if there is none, if it is no text, or if it must not be read."""
+        skill = self.view().find(name)
+        try:
+            found = self.read(skill.id, path) if skill else None
+        except ToolInputError:
+            return None
+        return found.content if found and found.encoding != "base64" else None
+
+    # Names
+
+    def _usable(self, name: str) -> Skill:
+        """Return the skill that a model means: one that it sees, or that a person has switched on for it."""
+        view = self.view()
+        skill = view.find(name) or find_by_path(view, name, place=self._runtime.policy.base_directory)
+        if skill is not None:
+            return skill
+        switched_on = {receipt.skill for receipt in self.active()}
+        for hidden in view.for_people:
+            if name in (hidden.name, hidden.id) and hidden.id in switched_on:
+                return hidden
+        raise unknown_skill(self._runtime.policy.tools, view, name)
+
+    def _invocable(self, name: str) -> Skill:
+        """Return the skill that a person means."""
+        view = self.view()
+        for skill in view.for_people:
+            if name in (skill.name, skill.id) and view.find(name) is None:
+                return skill
+        return self._usable(name)

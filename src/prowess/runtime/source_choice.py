@@ -1,0 +1,82 @@
+"""Which sources there are now: those that the caller named, or those of the settings, as far as they are trusted."""
+
+import os
+from collections.abc import Iterable, Sequence
+
+from prowess.errors import NotFound
+from prowess.policy import SourceKind
+from prowess.settings import Settings
+from prowess.skill.skill import Skill
+from prowess.sources.places import expand_path, find_project_root, resolve_directories, resolve_sources
+from prowess.sources.plugins import Plugins
+from prowess.sources.source import Source
+from prowess.state.store import StateStore
+
+__all__ = ["SourceChoice"]
+
+
+class SourceChoice:
+    """Answers which sources count, and looks again only if a plugin or a person has changed something."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: StateStore,
+        plugins: Plugins,
+        *,
+        given: Sequence[str | os.PathLike[str]] | None,
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._plugins = plugins
+        self._given = None if given is None else _given_sources(given, settings)
+        self._known: tuple[object, tuple[Source, ...]] | None = None
+
+    def current(self) -> tuple[Source, ...]:
+        """Return the sources, highest precedence first."""
+        key = (self._plugins.generation, self._store.version())
+        if self._known is None or self._known[0] != key:
+            self._known = (key, tuple(self._find()))
+        return self._known[1]
+
+    def forget(self) -> None:
+        """Look again the next time, whatever has changed."""
+        self._known = None
+
+    def is_given(self, skill: Skill) -> bool:
+        """Whether the caller named the folder that the skill is in."""
+        return self._given is not None and any(source.root == skill.root for source in self._given)
+
+    def find_project(self, path: str | os.PathLike[str] | None) -> str:
+        """Return the root of the project around a path; of the working folder's without one."""
+        place = self._settings.place
+        if path is None:
+            return place.project_root
+        folder = os.path.realpath(expand_path(os.fspath(path), base=place.working_folder, home=place.home))
+        if folder in self._store.trusted_projects():
+            return folder
+        if not os.path.isdir(folder):
+            raise NotFound(f"no folder at {folder}", hint="give the folder of a project")
+        return find_project_root(folder)
+
+    def _find(self) -> Iterable[Source]:
+        settings, registered = self._settings, self._plugins.registered.values()
+        if self._given is not None:
+            return (*self._given, *registered)
+        trusted = self._store.trusted_projects()
+        policy, place = settings.policy, settings.place
+        extra = resolve_directories(settings.extra_directories, policy, place, trusted_projects=trusted)
+        if settings.directories is not None:
+            named = resolve_directories(settings.directories, policy, place, trusted_projects=trusted)
+            return (*extra, *named, *registered)
+        return (*extra, *resolve_sources(policy, place, plugins=self._plugins, trusted_projects=trusted))
+
+
+def _given_sources(folders: Sequence[str | os.PathLike[str]], settings: Settings) -> tuple[Source, ...]:
+    """Return sources for folders that the caller named: they count as a project's, and as trusted."""
+    place, policy = settings.place, settings.policy
+    roots = (expand_path(os.fspath(folder), base=place.working_folder, home=place.home) for folder in folders)
+    return tuple(
+        Source(SourceKind.PROJECT, root, scan=policy.scan, links=policy.links, expected=True)
+        for root in dict.fromkeys(roots)
+    )

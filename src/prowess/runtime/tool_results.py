@@ -1,0 +1,180 @@
+"""What came of a tool call: a text for the model and the same as data, in the manner of each set of tools."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from prowess.activation.receipts import Receipt
+from prowess.activation.tools import Role
+from prowess.disclosure.planner import describe
+from prowess.disclosure.resources import Resource
+from prowess.errors import ProwessError, Refused
+from prowess.policy import ToolSet
+from prowess.runtime.activator import Activation
+from prowess.runtime.planning import Found
+from prowess.skill.deception import strip_invisible
+from prowess.skill.skill import Skill
+
+__all__ = [
+    "ToolResult",
+    "activation_record",
+    "receipt_record",
+    "render_activation",
+    "render_deactivation",
+    "render_error",
+    "render_found",
+    "render_resource",
+    "resource_record",
+    "show_moment",
+]
+
+_MAX_NAMED = 50
+"""Visible skills that an error names."""
+_FOR_THE_REFUSED = "go on without it, and tell the user so"
+"""What a model reads in the place of a refusal's hint, which tells people by what command to lift it."""
+
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of a call."""
+
+    tool: str
+    role: Role | None
+    """What the tool does; None if there is no such tool."""
+    content: str
+    """What the model reads."""
+    data: Data = field(default_factory=dict[str, Any])
+    """The same for programs."""
+    is_error: bool = False
+    summary: str = ""
+    """For a person, in a few words."""
+
+
+def activation_record(activation: Activation) -> Data:
+    """Return an activation as plain data, under the names of the contract."""
+    return {
+        "name": activation.skill.name,
+        "id": activation.skill.id,
+        "digest": activation.digest or None,
+        "base_directory": activation.base_directory or None,
+        "instructions": activation.instructions.body,
+        "folder_structure": activation.folder_structure,
+        "frontmatter": activation.skill.manifest.frontmatter,
+        "truncated": activation.instructions.truncated,
+        "already_active": activation.already_active,
+        "receipt": receipt_record(activation.receipt),
+    }
+
+
+def receipt_record(receipt: Receipt) -> Data:
+    """Return a receipt as plain data, its times as text."""
+    ended = None if receipt.ended_at is None else show_moment(receipt.ended_at)
+    return asdict(receipt) | {"at": show_moment(receipt.at), "ended_at": ended}
+
+
+def show_moment(seconds: float) -> str:
+    """Return a time as text in UTC, to the second."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def resource_record(skill: Skill, resource: Resource) -> Data:
+    """Return a resource as plain data, under the names of the contract."""
+    return {
+        "name": skill.name,
+        "path": resource.path,
+        "content": resource.content,
+        "encoding": resource.encoding,
+        "mime": resource.mime,
+        "size": resource.size,
+        "truncated": resource.truncated,
+        "first_line": resource.first_line,
+        "last_line": resource.last_line,
+        "total_lines": resource.total_lines,
+    }
+
+
+def render_activation(tool: str, tool_set: ToolSet, activation: Activation) -> ToolResult:
+    """Return the result of an activation."""
+    name = activation.skill.name
+    summary = f"Skill {name} already active" if activation.already_active else f"Skill {name} activated"
+    record = activation_record(activation)
+    match tool_set:
+        case ToolSet.WORKSPACE:
+            data: Data = {
+                "name": name,
+                "instructions": activation.instructions.body,
+                "folderStructure": activation.folder_structure,
+                "mountPath": activation.base_directory,
+                "alreadyActivated": activation.already_active,
+                "metadata": {"description": activation.skill.description, "id": activation.skill.id},
+            }
+            return ToolResult(tool, Role.ACTIVATE, _json(data), data, summary=summary)
+        case ToolSet.REMCOCHAT:
+            data = {
+                "name": name,
+                "frontmatter": record["frontmatter"],
+                "body": activation.instructions.body,
+                "truncated": activation.instructions.truncated,
+            }
+            content, _ = strip_invisible(_json(data))  # The frontmatter is as its author wrote it.
+            return ToolResult(tool, Role.ACTIVATE, content, data, summary=summary)
+        case _:
+            return ToolResult(tool, Role.ACTIVATE, activation.text, record, summary=summary)
+
+
+def render_resource(tool: str, tool_set: ToolSet, skill: Skill, resource: Resource) -> ToolResult:
+    """Return the result of reading a file."""
+    record = resource_record(skill, resource)
+    summary = f"Read {resource.path} of {skill.name}"
+    if tool_set is ToolSet.REMCOCHAT:
+        data = {key: record[key] for key in ("name", "path", "content", "truncated")}
+        return ToolResult(tool, Role.READ, _json(data), data, summary=summary)
+    content = resource.content
+    if resource.encoding == "base64":
+        content = f"{resource.path} is {resource.mime}, {resource.size:,} bytes, in base64:\n{resource.content}"
+    return ToolResult(tool, Role.READ, content, record, summary=summary)
+
+
+def render_found(tool: str, query: str, found: Sequence[Found]) -> ToolResult:
+    """Return the result of a search."""
+    results = [
+        {"name": one.skill.name, "id": one.skill.id, "score": one.score, "description": describe(one.skill)}
+        for one in found
+    ]
+    lines = [f"{row['name']}: {row['description']}" for row in results]
+    content = "\n".join(lines) or "No skill fits. Try other words, or go on without a skill."
+    skills = "1 skill" if len(found) == 1 else f"{len(found)} skills"
+    return ToolResult(tool, Role.SEARCH, content, {"results": results}, summary=f'Found {skills} for "{query[:80]}"')
+
+
+def render_deactivation(tool: str, name: str, receipt: Receipt | None) -> ToolResult:
+    """Return the result of switching a skill off."""
+    content = f"Skill {name} is no longer active." if receipt else f"Skill {name} was not active."
+    data = {"name": name, "deactivated": receipt is not None}
+    return ToolResult(tool, Role.DEACTIVATE, content, data, summary=content.rstrip("."))
+
+
+def render_error(
+    tool: str, role: Role | None, tool_set: ToolSet, error: ProwessError, *, names: Sequence[str]
+) -> ToolResult:
+    """Return an error from which a model can learn what to do instead, with what is visible if a name was wrong."""
+    data: Data = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
+    if error.code == "unknown-skill":
+        key = "availableSkills" if tool_set is ToolSet.WORKSPACE else "available_skills"
+        data[key] = list(names[:_MAX_NAMED])
+    advice = _FOR_THE_REFUSED if isinstance(error, Refused) else error.hint
+    if tool_set in (ToolSet.WORKSPACE, ToolSet.REMCOCHAT):
+        told = {} if len(data) > 1 or not advice else {"hint": advice}
+        content = _json({**data, "error": error.message, **told})
+    else:
+        content = error.message + (f"\n{advice[:1].upper()}{advice[1:]}" if advice else "")
+    return ToolResult(tool, role, content, data, is_error=True, summary=error.message)
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False)
