@@ -12,7 +12,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from prowess.catalog.views import View
 from prowess.disclosure.catalog_text import render_catalog
 from prowess.errors import SettingsError
 from prowess.policy import CatalogText, SourceKind
@@ -20,7 +19,6 @@ from prowess.runtime import Runtime
 from prowess.settings import load_settings
 from prowess.skill.manifest import Manifest
 from prowess.skill.skill import Skill
-from prowess.state.sqlite_store import SqliteStore
 from prowess.surfaces.cli.main import COMMANDS
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import PROWESS, call, run, run_on_terminal
@@ -86,15 +84,6 @@ def test_project_whose_path_is_no_utf_8_can_be_trusted_and_switched(home: Home, 
     assert outcome.status == 0, outcome.stderr
 
 
-def test_project_whose_path_is_no_utf_8_is_kept(tmp_path: Path) -> None:
-    store = SqliteStore(str(tmp_path / "state.db"))
-    try:
-        assert store.trust("/a\udcff")
-        assert store.trusted_projects() == {"/a\udcff"}
-    finally:
-        store.close()
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_in_a_help_text_stand_on_lines_of_their_own(home: Home, name: str) -> None:
     text = call(name, "--help").stdout
@@ -128,9 +117,8 @@ def test_escapes_in_a_folders_name_do_not_reach_the_terminal(home: Home) -> None
 def test_location_is_clean_text_on_one_line(folder: str) -> None:
     path = f"/srv/skills/{folder}"
     skill = Skill(f"project:{folder}", SourceKind.PROJECT, "/srv/skills", folder, path, Manifest("a", "d"))
-    view = View("", (skill,))
-    ET.fromstring(render_catalog(view, CatalogText.XML_WITH_LOCATION))
-    lines = render_catalog(view, CatalogText.MARKDOWN).splitlines()
+    ET.fromstring(render_catalog([(skill, "d")], CatalogText.XML_WITH_LOCATION))
+    lines = render_catalog([(skill, "d")], CatalogText.MARKDOWN).splitlines()
     assert len(lines) == 3
     assert "\x1b" not in lines[2]
     assert "\u202e" not in lines[2]

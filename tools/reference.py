@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
+from typing import cast
 
 import click
 
@@ -27,7 +28,8 @@ _SETTINGS_HEAD = """# Settings
 
 Settings are read from the file that `--config` or `PROWESS_CONFIG` names, or from `prowess.toml` in Prowess' home. That
 home is `~/.prowess`, or where `PROWESS_HOME` says. The profile is chosen by `--profile`, `PROWESS_PROFILE` or the file,
-in this order. `prowess init` writes the file below, with every line commented out.
+in this order, and the database by `PROWESS_DATABASE` or the file. `prowess init` writes the file below, with every line
+commented out.
 """
 _CLI_HEAD = """# Command line
 
@@ -74,13 +76,23 @@ def _defaults(setting: Setting) -> Iterator[str]:
         return
     by_value: dict[str, list[str]] = {}
     for profile, policy in PROFILES.items():
-        value: object = attrgetter(target)(policy)
-        shown = (
-            str(value).lower() if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else str(value)
-        )
-        by_value.setdefault(shown, []).append(profile)
+        by_value.setdefault(_show(attrgetter(target)(policy)), []).append(profile)
     shown = (f"`{value}` ({', '.join(profiles)})" for value, profiles in by_value.items())
     yield "- By profile: " + ", ".join(shown) if len(by_value) > 1 else f"- Default: `{next(iter(by_value))}`"
+
+
+def _show(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int():
+            return f"{value:,}"
+        case None:
+            return "not set"
+        case tuple():
+            return "[" + ", ".join(f'"{item}"' for item in cast("tuple[object, ...]", value)) + "]"
+        case _:
+            return str(value)
 
 
 def render_cli() -> str:

@@ -18,6 +18,7 @@ __all__ = ["PROWESS", "Outcome", "call", "run", "run_on_terminal"]
 
 PROWESS = str(Path(sys.executable).with_name("prowess"))
 _SECONDS = 60
+_END_OF_INPUT = b"\x04"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,15 @@ class Outcome:
         return json.loads(self.stdout)
 
 
-def run(*arguments: str | bytes, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Outcome:
-    """Run the real command in a process of its own."""
+def run(
+    *arguments: str | bytes, cwd: Path | None = None, env: Mapping[str, str] | None = None, piped: str = ""
+) -> Outcome:
+    """Run the real command in a process of its own; what is piped comes to its standard input, which is no terminal."""
     done = subprocess.run(
         [PROWESS, *arguments],
         cwd=cwd,
         env={**os.environ, **(env or {})},
-        stdin=subprocess.DEVNULL,
+        input=piped.encode(),
         capture_output=True,
         timeout=_SECONDS,
         check=False,
@@ -55,20 +58,36 @@ def call(*arguments: str) -> Outcome:
     return Outcome(value if isinstance(value, int) else 0, done.stdout, done.stderr)
 
 
-def run_on_terminal(arguments: Sequence[str], *, streams: str = "stdout stderr", columns: int = 120) -> Outcome:
-    """Run the real command with these streams on pseudo-terminals of their own."""
+def run_on_terminal(
+    arguments: Sequence[str], *, streams: str = "stdout stderr", columns: int = 120, typed: str | None = None
+) -> Outcome:
+    """Run the real command with these streams on pseudo-terminals of their own.
+
+    With something typed, even nothing, standard input is a terminal too; after that it is at its end.
+    """
     pairs = {name: pty.openpty() if name in streams.split() else os.pipe() for name in ("stdout", "stderr")}
+    keyboard, stdin = os.pipe()[::-1] if typed is None else pty.openpty()
+    if typed is None:
+        os.close(keyboard)
+    else:
+        os.write(keyboard, typed.encode() + _END_OF_INPUT)
     process = subprocess.Popen(
         [PROWESS, *arguments],
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=pairs["stdout"][1],
         stderr=pairs["stderr"][1],
         env={**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "50", "LANG": "C.UTF-8"},
     )
-    for _, inner in pairs.values():
+    for inner in (stdin, *(inner for _, inner in pairs.values())):
         os.close(inner)
-    said = _read_all({name: outer for name, (outer, _) in pairs.items()})
-    return Outcome(process.wait(_SECONDS), said["stdout"].decode(), said["stderr"].decode())
+    try:
+        said = _read_all({name: outer for name, (outer, _) in pairs.items()})
+        status = process.wait(_SECONDS)
+    finally:
+        process.kill()
+        if typed is not None:
+            os.close(keyboard)
+    return Outcome(status, said["stdout"].decode(), said["stderr"].decode())
 
 
 def _read_all(handles: Mapping[str, int]) -> dict[str, bytes]:
@@ -79,6 +98,7 @@ def _read_all(handles: Mapping[str, int]) -> dict[str, bytes]:
     left = dict(handles)
     while left:
         ready, _, _ = select.select(list(left.values()), [], [], _SECONDS)
+        assert ready, "the command says nothing more, and does not end"
         for name in [name for name, handle in left.items() if handle in ready]:
             try:
                 part = os.read(left[name], 1 << 16)

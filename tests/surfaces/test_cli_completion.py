@@ -37,7 +37,9 @@ def _complete(line: str, *, shell: str = "bash") -> list[str]:
     return outcome.stdout.splitlines()
 
 
-@pytest.mark.parametrize("command", ["show", "why", "enable", "disable"])
+@pytest.mark.parametrize(
+    "command", ["show", "why", "activate", "read", "grants --allow", "grants --revoke", "enable", "disable"]
+)
 def test_name_of_a_skill_is_completed(home: Home, command: str) -> None:
     assert _complete(f"prowess {command} s") == [
         "plain,safe-edit",

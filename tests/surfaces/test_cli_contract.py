@@ -43,6 +43,32 @@ def _existing_settings(home: Home) -> None:
     home.write_settings("")
 
 
+def _skill_of_the_user(home: Home) -> None:
+    write_skill(home.path / ".agents" / "skills", "mine")
+
+
+def _refused_skill(home: Home) -> None:
+    _skill_of_the_user(home)
+    call("grants", "--refuse", "mine")
+
+
+def _hidden_skill(home: Home) -> None:
+    write_skill(home.project / ".agents" / "skills", "mine")
+
+
+def _skill_with_a_link_out(home: Home) -> None:
+    _skill_of_the_user(home)
+    (home.path / ".agents" / "skills" / "mine" / "out").symlink_to("/etc/hostname")
+
+
+def _unknown_database(home: Home) -> None:
+    home.write_settings('database = "mysql://me:secret@db/x"\n')
+
+
+def _unreachable_database(home: Home) -> None:
+    home.write_settings('database = "postgresql://me:secret@127.0.0.1:1/x"\n')
+
+
 def _nothing(_: Home) -> None:
     return
 
@@ -78,6 +104,32 @@ _REFUSALS: list[tuple[list[str], Callable[[Home], None], int, str]] = [
     (["trust"], _damaged_state, 3, "state-unusable"),
     (["new", "a", "--dir", "file"], _plain_file, 3, "world"),
     (["--config", "file/p.toml", "init"], _plain_file, 3, "world"),
+    (["activate", "nope"], _nothing, 1, "unknown-skill"),
+    (["activate", ""], _nothing, 1, "unknown-skill"),
+    (["activate", "\x1b[31m\n"], _nothing, 1, "unknown-skill"),
+    (["activate", "mine"], _hidden_skill, 1, "unknown-skill"),
+    (["activate", "mine"], _skill_of_the_user, 1, "consent-needed"),
+    (["activate", "mine", "--yes"], _refused_skill, 1, "refused"),
+    (["activate", "mine", "--yes"], _skill_with_a_link_out, 1, "no-digest"),
+    (["activate", "safe-edit", "--session", " "], _nothing, 2, "bad-session"),
+    (["activate", "safe-edit"], _damaged_state, 3, "state-unusable"),
+    (["read", "nope", "SKILL.md"], _nothing, 1, "unknown-skill"),
+    (["read", "mine", "SKILL.md"], _skill_of_the_user, 1, "consent-needed"),
+    (["read", "safe-edit", "nope.md"], _nothing, 1, "resource-not-found"),
+    (["read", "safe-edit", "../scheduling/SKILL.md"], _nothing, 1, "path-traversal"),
+    (["read", "safe-edit", "/etc/passwd"], _nothing, 1, "absolute-path"),
+    (["read", "safe-edit", ""], _nothing, 1, "missing-path"),
+    (["read", "safe-edit", "SKILL.md", "--lines", "99999-"], _nothing, 1, "no-such-line"),
+    (["grants", "--allow", "nope"], _nothing, 1, "unknown-skill"),
+    (["grants", "--revoke", "nope"], _nothing, 1, "unknown-skill"),
+    (["grants", "--allow", "mine"], _skill_with_a_link_out, 1, "no-digest"),
+    (["grants", "--allow", "safe-edit"], _damaged_state, 3, "state-unusable"),
+    (["sessions", "nope"], _nothing, 1, "unknown-session"),
+    (["sessions", "--end", "nope"], _nothing, 1, "unknown-session"),
+    (["sessions"], _damaged_state, 3, "state-unusable"),
+    (["usage"], _damaged_state, 3, "state-unusable"),
+    (["list"], _unknown_database, 2, "database-address"),
+    (["usage"], _unreachable_database, 3, "state-unreachable"),
 ]
 _USAGE = [
     ["nope"],
@@ -89,6 +141,21 @@ _USAGE = [
     ["show", "safe-edit", "--for", "nope"],
     ["why"],
     ["prompt", "--format", "yaml"],
+    ["prompt", "--budget", "-1"],
+    ["prompt", "--budget", "much"],
+    ["search"],
+    ["search", "x", "--limit", "0"],
+    ["activate"],
+    ["activate", "safe-edit", "--session"],
+    ["read"],
+    ["read", "safe-edit"],
+    ["read", "safe-edit", "SKILL.md", "--lines", "3-1"],
+    ["grants", "extra"],
+    ["grants", "--allow", "a", "--refuse", "b"],
+    ["grants", "--revoke", "a", "--revoke-all"],
+    ["grants", "--session", "x"],
+    ["sessions", "a", "--end", "b"],
+    ["usage", "--days", "0"],
     ["validate"],
     ["validate", ".", "--format", "xml"],
     ["new"],
@@ -118,6 +185,7 @@ def test_refusal_is_one_json_document_and_a_text_for_people(
     assert outcome.json["error"]["message"]
     assert outcome.stderr.startswith("error: ")
     assert "Traceback" not in outcome.stderr
+    assert "secret" not in outcome.stdout + outcome.stderr
 
 
 @pytest.mark.parametrize(
@@ -194,7 +262,10 @@ def test_one_bad_skill_does_not_hide_the_others(home: Home) -> None:
 # The world is as it is
 
 
-@pytest.mark.parametrize("command", ["list", "prompt", "doctor", "show good", "why good"])
+@pytest.mark.parametrize(
+    "command",
+    ["list", "prompt", "doctor", "show good", "why good", "activate good", "read good SKILL.md", "search good"],
+)
 def test_path_that_is_no_utf_8_works(home: Home, command: str) -> None:
     root = os.path.join(os.fsencode(home.project), _STRANGE)
     write_skill(Path(os.fsdecode(root)), "good", files={os.fsdecode(b"\xff.txt"): "x"})
@@ -256,7 +327,15 @@ def test_source_folders_are_not_written(home: Home) -> None:
     root = home.project / "skills"
     write_skill(root, "good")
     before = {path: path.stat().st_mtime_ns for path in [root, *root.rglob("*")]}
-    for arguments in (["list", "--json"], ["show", "good"], ["validate", str(root)], ["disable", "good"]):
+    for arguments in (
+        ["list", "--json"],
+        ["show", "good"],
+        ["validate", str(root)],
+        ["activate", "good"],
+        ["read", "good", "SKILL.md"],
+        ["search", "thing"],
+        ["disable", "good"],
+    ):
         assert run("--skills", str(root), *arguments).status == 0
     assert {path: path.stat().st_mtime_ns for path in [root, *root.rglob("*")]} == before
 

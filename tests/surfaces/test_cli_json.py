@@ -194,7 +194,14 @@ def test_why_says_no_only_if_there_is_no_such_skill(root: Path, name: str, statu
 def test_prompt_has_text_tokens_and_report(root: Path) -> None:
     found = _call(root, "prompt").json
     assert list(found) == ["text", "tokens", "report"]
-    assert found["report"] == {"full": ["Odd", "good"], "shortened": [], "name_only": [], "left_out": []}
+    assert found["report"] == {
+        "full": ["Odd", "good"],
+        "shortened": [],
+        "name_only": [],
+        "left_out": [],
+        "reasons": {"project:Odd": "fits", "project:good": "fits"},
+        "budget": 2_000,
+    }
     assert found["text"] + "\n" == call("--skills", str(root), "prompt").stdout
     assert 0 < found["tokens"] <= len(found["text"])
 
@@ -202,7 +209,8 @@ def test_prompt_has_text_tokens_and_report(root: Path) -> None:
 @pytest.mark.requirement("R37")
 def test_prompt_reports_what_is_shown_by_name_only(root: Path) -> None:
     _call(root, "disable", "good", "--to", "name-only")
-    assert _call(root, "prompt").json["report"]["name_only"] == ["good"]
+    report = _call(root, "prompt").json["report"]
+    assert (report["name_only"], report["reasons"]["project:good"]) == (["good"], "switched")
 
 
 @pytest.mark.requirement("J6")
@@ -414,13 +422,46 @@ def test_doctor_says_what_works_here(home: Home) -> None:
         "source core",
         "watching",
         "database",
+        "extra postgres",
+        "extra tokens",
+        "extra semantic",
         "sandbox bubblewrap",
         "sandbox docker",
         "sandbox podman",
         "model keys",
     ]
     assert all(check["hint"] for check in checks.values() if not check["works"])
-    assert checks["database"]["detail"].startswith(f"SQLite in {home.prowess}")
+    where = f"SQLite in {home.prowess}/state.db"
+    assert checks["database"]["detail"] == f"{where}, 0 trusted projects, 0 sessions"
+
+
+def test_doctor_counts_what_is_remembered(home: Home, root: Path) -> None:
+    call("trust")
+    for session in ("monday", "tuesday"):
+        call("--skills", str(root), "activate", "good", "--session", session)
+    (database,) = (check for check in call("doctor", "--json").json["checks"] if check["check"] == "database")
+    assert database["detail"].endswith(", 1 trusted projects, 2 sessions")
+
+
+@pytest.mark.parametrize(
+    ("address", "where"), [("memory", "SQLite in memory"), ("sqlite:///tmp/4d1f.db", "SQLite in /tmp/4d1f.db")]
+)
+def test_doctor_names_the_database_that_is_used(
+    home: Home, monkeypatch: pytest.MonkeyPatch, address: str, where: str
+) -> None:
+    monkeypatch.setenv("PROWESS_DATABASE", address)
+    (database,) = (check for check in call("doctor", "--json").json["checks"] if check["check"] == "database")
+    assert (database["works"], database["detail"]) == (True, f"{where}, 0 trusted projects, 0 sessions")
+    assert not Path("/tmp/4d1f.db").exists()
+
+
+def test_doctor_says_that_the_database_cannot_be_used_and_goes_on(home: Home) -> None:
+    home.prowess.mkdir()
+    (home.prowess / "state.db").write_bytes(b"this is not a database" * 50)
+    outcome = call("doctor", "--json")
+    checks = {check["check"]: check for check in outcome.json["checks"]}
+    assert (outcome.status, checks["database"]["works"], checks["prowess"]["works"]) == (0, False, True)
+    assert checks["database"]["hint"]
 
 
 def test_doctor_names_model_keys_and_never_shows_them(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -440,12 +481,19 @@ def test_doctor_names_model_keys_and_never_shows_them(home: Home, monkeypatch: p
         ["show", "good"],
         ["why", "good"],
         ["prompt"],
+        ["search", "thing"],
+        ["activate", "good"],
+        ["read", "good", "SKILL.md"],
         ["validate", "skills/good"],
         ["new", "fresh"],
         ["enable", "good"],
         ["disable", "good"],
         ["trust"],
         ["untrust"],
+        ["grants"],
+        ["grants", "--allow", "good"],
+        ["sessions"],
+        ["usage"],
         ["init"],
         ["doctor"],
     ],

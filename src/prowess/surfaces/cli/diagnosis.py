@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from prowess.catalog.watching import Watcher
 from prowess.errors import ProwessError
 from prowess.runtime import Runtime
+from prowess.state.opening import describe_database
 from prowess.version import __version__
 
 __all__ = ["Finding", "diagnose"]
@@ -21,6 +22,11 @@ _SANDBOXES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("bubblewrap", _BUBBLEWRAP, "install the package bubblewrap, and allow user namespaces"),
     ("docker", ("docker", "info", "--format", "{{.ServerVersion}}"), "install docker.io, and start its engine"),
     ("podman", ("podman", "info", "--format", "{{.Version.Version}}"), "install the package podman"),
+)
+_EXTRAS = (
+    ("postgres", ("psycopg",), "state in PostgreSQL"),
+    ("tokens", ("tiktoken",), "exact count of tokens"),
+    ("semantic", ("numpy", "safetensors", "tokenizers", "wordllama"), "search by meaning"),
 )
 _MODEL_KEYS = (
     "ANTHROPIC_API_KEY",
@@ -51,6 +57,7 @@ def diagnose(runtime: Runtime) -> list[Finding]:
         *_sources(runtime),
         _watching(),
         _database(runtime),
+        *_extras(),
         *(_sandbox(*trial) for trial in _SANDBOXES),
         _model_keys(),
     ]
@@ -111,12 +118,23 @@ def _read(path: str) -> str:
 
 
 def _database(runtime: Runtime) -> Finding:
-    path = runtime.settings.state_file
     try:
-        trusted = len(runtime.trusted_projects())
+        trusted, sessions = len(runtime.trusted_projects()), len(runtime.sessions())
     except ProwessError as error:
         return Finding("database", works=False, detail=error.message, hint=error.hint)
-    return Finding("database", works=True, detail=f"SQLite in {path}, {trusted} trusted projects")
+    where = describe_database(runtime.settings.database, state_file=runtime.settings.state_file)
+    return Finding("database", works=True, detail=f"{where}, {trusted} trusted projects, {sessions} sessions")
+
+
+def _extras() -> Iterator[Finding]:
+    """Look for the libraries of extras, without loading them."""
+    from importlib.util import find_spec
+
+    for extra, modules, purpose in _EXTRAS:
+        missing = [module for module in modules if find_spec(module) is None]
+        detail = f"not installed, so no {purpose}" if missing else purpose
+        hint = f"pip install 'prowess[{extra}]'" if missing else ""
+        yield Finding(f"extra {extra}", works=not missing, detail=detail, hint=hint)
 
 
 def _sandbox(name: str, command: tuple[str, ...], hint: str) -> Finding:

@@ -21,12 +21,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("showing", "Show all that is known of one skill."),
     "why": ("explaining", "Say why a model sees a skill, or why not."),
     "prompt": ("prompting", "Print what a model is told about the skills."),
+    "search": ("searching", "Find skills by what they do."),
+    "activate": ("activating", "Switch a skill on and print its instructions."),
+    "read": ("reading", "Print a file of a skill."),
     "validate": ("validating", "Check skills for mistakes."),
     "new": ("creating", "Make the folder of a new skill."),
     "enable": ("enabling", "Offer a skill to models again."),
     "disable": ("disabling", "Keep a skill from models, or show only its name."),
     "trust": ("trusting", "Let models see the skills of a project."),
     "untrust": ("untrusting", "Hide the skills of a project from models."),
+    "grants": ("granting", "Show, give or take back consent to skills."),
+    "sessions": ("remembering", "Show or end sessions, with what they switched on."),
+    "usage": ("counting", "Show how much each skill was used."),
     "init": ("initialising", "Write a settings file with everything explained."),
     "doctor": ("diagnosing", "Check what works on this machine."),
     "completion": ("completing", "Print the script that completes commands in your shell."),
@@ -68,7 +74,7 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="prowess")
 @click.pass_context
 def cli(ctx: click.Context, config: str | None, profile: str | None, skills: tuple[str, ...], as_json: bool) -> None:
-    """Prowess finds skills for agents, judges them, and tells a model about them."""
+    """Prowess finds skills for agents, judges them, tells a model about them, and switches them on with consent."""
     ctx.obj = Invocation(config=config, profile=profile, skills=skills, as_json=as_json)
 
 

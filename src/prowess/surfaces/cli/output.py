@@ -15,7 +15,16 @@ from prowess.skill.problems import Problem, Severity
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["note", "print_error", "print_json", "print_problems", "print_rows", "print_text", "progress"]
+__all__ = [
+    "note",
+    "print_content",
+    "print_error",
+    "print_json",
+    "print_problems",
+    "print_rows",
+    "print_text",
+    "progress",
+]
 
 _T = TypeVar("_T")
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
@@ -31,6 +40,15 @@ def print_text(text: str) -> None:
     """Print a text; what a terminal might obey, and what its encoding lacks, is escaped."""
     shown = "\n".join(map(make_printable, text.split("\n")))
     sys.stdout.write(_encodable(shown, sys.stdout) + "\n")
+
+
+def print_content(text: str) -> None:
+    """Print what others wrote: as it is where a program may be reading, and as harmless lines on a terminal."""
+    if not sys.stdout.isatty():
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        return
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    print_text("\n".join(line.expandtabs() for line in lines))
 
 
 def note(text: str, *, label: str = "", colour: str = "cyan") -> None:

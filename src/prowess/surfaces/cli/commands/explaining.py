@@ -12,18 +12,19 @@ __all__ = ["command"]
 @click.command("why")
 @click.argument("name", shell_complete=complete_skill)
 @click.option("--agent", default="", metavar="NAME", help="As seen by this agent of the settings.")
+@click.option("--query", default="", metavar="TEXT", help="For this message of a user.")
 @json_option
 @click.pass_obj
-def command(invocation: Invocation, name: str, agent: str) -> int:
-    """Say why a model sees a skill, or why not.
+def command(invocation: Invocation, name: str, agent: str, query: str) -> int:
+    """Say why a model sees a skill, or why not, and how much the prompt shows of it.
 
     \b
     prowess why pdf-fill
-    prowess why pdf-fill --agent reviewer
+    prowess why pdf-fill --agent reviewer --query "complete this form"
     """
     with invocation.open() as runtime:
         invocation.check_agent(runtime, agent)
-        explanation = runtime.why(name, agent=agent)
+        explanation = runtime.why(name, agent=agent, query=query)
     if invocation.as_json:
         print_json(explanation_record(explanation))
     else:

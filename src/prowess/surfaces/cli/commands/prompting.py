@@ -2,39 +2,52 @@
 
 import click
 
+from prowess.disclosure.guidance import GUIDANCE, render_prompt
+from prowess.disclosure.planner import OVER_BUDGET, Level, Plan
 from prowess.policy import CatalogText
 from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_text
 
 __all__ = ["command"]
 
-_CHARACTERS_PER_TOKEN = 4
-
 
 @click.command("prompt")
 @click.option(
     "--format", "form", type=click.Choice(["xml", "json", "markdown"]), help="Instead of what the profile says."
 )
+@click.option("--budget", type=click.IntRange(0), metavar="TOKENS", help="What the catalog may cost.")
+@click.option("--query", default="", metavar="TEXT", help="What the user asks: skills that fit come first.")
 @click.option("--agent", default="", metavar="NAME", help="As seen by this agent of the settings.")
+@click.option("--full", is_flag=True, help="With the guidance that goes before the catalog.")
 @json_option
 @click.pass_obj
-def command(invocation: Invocation, form: str | None, agent: str) -> None:
-    """Print what a model is told about the skills: their names and descriptions.
+def command(invocation: Invocation, form: str | None, budget: int | None, query: str, agent: str, full: bool) -> None:
+    """Print what a model is told about the skills: their names and descriptions, within a budget.
 
     \b
     prowess prompt
-    prowess prompt --format json
+    prowess prompt --budget 500 --query "fill in a form"
+    prowess prompt --format json --full
     """
     with invocation.open() as runtime:
         invocation.check_agent(runtime, agent)
-        text = runtime.catalog_text(CatalogText(form) if form else None, agent=agent)
-        view = runtime.view(agent)
+        plan = runtime.plan(agent=agent, query=query, form=CatalogText(form) if form else None, budget=budget)
+        guidance = GUIDANCE[runtime.policy.tools] if plan.text else ""
+    text = render_prompt(guidance=guidance, catalog=plan.text) if full else plan.text
     if invocation.as_json:
-        full = [skill.name for skill in view.visible if skill.id not in view.name_only]
-        name_only = [skill.name for skill in view.visible if skill.id in view.name_only]
-        report = {"full": full, "shortened": [], "name_only": name_only, "left_out": []}
-        print_json({"text": text, "tokens": -(-len(text) // _CHARACTERS_PER_TOKEN), "report": report})
-    elif text:
+        print_json({"text": text, "tokens": plan.tokens, "report": _report(plan)})
+        return
+    if text:
         print_text(text)
-    else:
+    elif not plan.left_out:
         note("No skill is visible, so a model is told nothing. `prowess why NAME` says why.")
+    if not plan.is_whole:
+        counts = {level: len(plan.at(level)) for level in Level}
+        said = ", ".join(f"{count:,} {level.value.replace('_', ' ')}" for level, count in counts.items() if count)
+        note(f"{plan.tokens:,} of {plan.budget:,} tokens: {said}. --json says why.")
+
+
+def _report(plan: Plan) -> dict[str, object]:
+    report: dict[str, object] = {level.value: [skill.name for skill in plan.at(level)] for level in Level}
+    reasons = {one.skill.id: one.reason for one in plan.shown} | {skill.id: OVER_BUDGET for skill in plan.left_out}
+    return report | {"reasons": reasons, "budget": plan.budget}

@@ -1,0 +1,44 @@
+"""`prowess usage`."""
+
+import click
+
+from prowess.runtime.tool_results import show_moment
+from prowess.surfaces.cli.invocation import Invocation, json_option
+from prowess.surfaces.cli.output import note, print_json, print_rows
+
+__all__ = ["command"]
+
+
+@click.command("usage")
+@click.option("--days", type=click.IntRange(1), metavar="N", help="Of the last N days only.")
+@json_option
+@click.pass_obj
+def command(invocation: Invocation, days: int | None) -> None:
+    """Show how much each skill was used, the most used first.
+
+    \b
+    prowess usage
+    prowess usage --days 7 --json
+    """
+    with invocation.open() as runtime:
+        usage = runtime.usage(days=days)
+    rows = [
+        {
+            "name": one.name,
+            "id": one.skill,
+            "activations": one.activations,
+            "sessions": one.sessions,
+            "tokens": one.tokens,
+            "last_used_at": show_moment(one.last_used_at),
+        }
+        for one in usage.skills
+    ]
+    if invocation.as_json:
+        print_json({"sessions": usage.sessions, "skills": rows})
+        return
+    if not rows:
+        note("No skill was used yet.")
+    print_rows(
+        ["NAME", "ACTIVATIONS", "SESSIONS", "TOKENS", "LAST USED"],
+        [[str(row[key]) for key in ("name", "activations", "sessions", "tokens", "last_used_at")] for row in rows],
+    )

@@ -1,0 +1,103 @@
+"""`prowess grants`."""
+
+import click
+
+from prowess.activation.grants import Decision, Grant
+from prowess.runtime import Runtime
+from prowess.runtime.tool_results import show_moment
+from prowess.surfaces.cli.invocation import Invocation, complete_skill, json_option
+from prowess.surfaces.cli.output import note, print_json, print_rows, print_text
+from prowess.surfaces.records import Record
+
+__all__ = ["command"]
+
+
+@click.command("grants")
+@click.option("--allow", metavar="NAME", shell_complete=complete_skill, help="Agree to a skill as it is now.")
+@click.option("--refuse", metavar="NAME", shell_complete=complete_skill, help="Refuse a skill as it is now.")
+@click.option("--revoke", metavar="NAME", shell_complete=complete_skill, help="Forget what was decided on a skill.")
+@click.option("--revoke-all", is_flag=True, help="Forget everything that was decided.")
+@click.option("--session", "session_id", default="", metavar="ID", help="With --allow or --refuse: for it only.")
+@json_option
+@click.pass_obj
+def command(
+    invocation: Invocation,
+    allow: str | None,
+    refuse: str | None,
+    revoke: str | None,
+    revoke_all: bool,
+    session_id: str,
+) -> None:
+    """Show what was agreed to and refused, or decide on a skill before anybody asks.
+
+    A decision counts for the exact files that the skill has now: once one of them changes, the question comes again.
+
+    \b
+    prowess grants
+    prowess grants --allow release-notes
+    prowess grants --revoke release-notes
+    """
+    if sum(choice is not None for choice in (allow, refuse, revoke)) + revoke_all > 1:
+        raise click.UsageError("give one of --allow, --refuse, --revoke and --revoke-all")
+    if session_id and not (allow or refuse):
+        raise click.UsageError("--session goes with --allow or --refuse")
+    with invocation.open() as runtime:
+        if allow or refuse:
+            decision = Decision.ALLOW if allow else Decision.REFUSE
+            grant = runtime.decide(allow or refuse or "", decision, session_id=session_id, given_by="command")
+            _print_decision(invocation, runtime, grant)
+        elif revoke or revoke_all:
+            count = runtime.revoke(revoke)
+            if invocation.as_json:
+                print_json({"revoked": count})
+            else:
+                print_text(f"{count} decision{'' if count == 1 else 's'} forgotten")
+        else:
+            _print_all(invocation, runtime)
+
+
+def _print_decision(invocation: Invocation, runtime: Runtime, grant: Grant) -> None:
+    if invocation.as_json:
+        print_json({"grant": _record(runtime, grant)})
+        return
+    word = "agreed to" if grant.decision is Decision.ALLOW else "refused"
+    where = f" in session {grant.session}" if grant.session else ""
+    print_text(f"{grant.name} is {word}{where}, as it is now ({grant.digest[:12]})")
+
+
+def _print_all(invocation: Invocation, runtime: Runtime) -> None:
+    rows = [_record(runtime, grant) for grant in runtime.grants()]
+    if invocation.as_json:
+        print_json({"grants": rows})
+        return
+    if not rows:
+        note("Nothing was agreed to or refused yet.")
+    shown = [
+        [
+            row["name"],
+            row["decision"],
+            f"session {row['session']}" if row["session"] else "always",
+            "as it is now" if row["current"] else "changed since",
+            row["at"],
+            row["digest"][:12],
+        ]
+        for row in rows
+    ]
+    print_rows(["NAME", "DECISION", "SCOPE", "FILES", "WHEN", "DIGEST"], shown)
+
+
+def _record(runtime: Runtime, grant: Grant) -> Record:
+    """Return a grant as plain data; `current` says whether the skill still has the files that it is about."""
+    skill = runtime.catalog().find(grant.skill.skill)
+    return {
+        "name": grant.name,
+        "skill": grant.skill.skill,
+        "digest": grant.digest,
+        "decision": grant.decision.value,
+        "scope": grant.scope.value,
+        "session": grant.session or None,
+        "given_by": grant.given_by,
+        "at": show_moment(grant.at),
+        "files": len(grant.files),
+        "current": skill is not None and runtime.digest(skill) == grant.digest,
+    }

@@ -1,0 +1,124 @@
+"""`prowess grants`: what was agreed to and refused, and how that is changed."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prowess.errors import NotFound
+from tests.skills_on_disk import Home, write_skill
+from tests.surfaces.command import call, run_on_terminal
+
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+
+@pytest.fixture
+def root(home: Home) -> Path:
+    folder = home.path / ".agents" / "skills"
+    write_skill(folder, "alpha", files={"a.txt": "x"})
+    write_skill(folder, "a-skill-with-quite-a-long-name")
+    return folder
+
+
+def _rows() -> list[dict[str, Any]]:
+    return call("grants", "--json").json["grants"]
+
+
+def test_nothing_is_decided_at_first(home: Home) -> None:
+    assert call("grants", "--json").json == {"grants": []}
+    outcome = call("grants")
+    assert (outcome.status, outcome.stdout) == (0, "")
+    assert outcome.stderr == "Nothing was agreed to or refused yet.\n"
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize(("option", "decision"), [("--allow", "allow"), ("--refuse", "refuse")])
+@pytest.mark.parametrize("session", [None, "monday"])
+def test_decision_is_answered_and_listed_as_one_row(
+    root: Path, option: str, decision: str, session: str | None
+) -> None:
+    more = ["--session", session] if session else []
+    answer = call("grants", option, "alpha", *more, "--json").json
+    assert list(answer) == ["grant"]
+    assert [answer["grant"]] == _rows()
+    row = answer["grant"]
+    assert _MOMENT.fullmatch(row.pop("at"))
+    assert row == {
+        "name": "alpha",
+        "skill": "agents:alpha",
+        "digest": call("show", "alpha", "--json").json["digest"],
+        "decision": decision,
+        "scope": "session" if session else "always",
+        "session": session,
+        "given_by": "command",
+        "files": 2,
+        "current": True,
+    }
+
+
+@pytest.mark.requirement("K1")
+def test_rows_say_whether_the_skill_is_still_as_it_was(root: Path) -> None:
+    call("grants", "--allow", "alpha")
+    (root / "alpha" / "a.txt").write_text("y")
+    assert [row["current"] for row in _rows()] == [False]
+    call("grants", "--refuse", "alpha")
+    assert [(row["decision"], row["current"]) for row in _rows()] == [("refuse", True), ("allow", False)]
+    (root / "alpha" / "SKILL.md").unlink()
+    assert [row["current"] for row in _rows()] == [False, False]
+
+
+def test_people_read_what_was_decided(root: Path) -> None:
+    digest = call("show", "alpha", "--json").json["digest"][:12]
+    assert call("grants", "--allow", "alpha").stdout == f"alpha is agreed to, as it is now ({digest})\n"
+    refused = call("grants", "--refuse", "alpha", "--session", "monday").stdout
+    assert refused == f"alpha is refused in session monday, as it is now ({digest})\n"
+    assert call("grants", "--revoke", "alpha").stdout == "2 decisions forgotten\n"
+    assert call("grants", "--revoke", "alpha").stdout == "0 decisions forgotten\n"
+    call("grants", "--allow", "alpha")
+    assert call("grants", "--revoke-all").stdout == "1 decision forgotten\n"
+
+
+def test_people_get_a_line_with_tabs_for_each(root: Path) -> None:
+    call("grants", "--allow", "a-skill-with-quite-a-long-name")
+    call("grants", "--refuse", "alpha", "--session", "monday")
+    (root / "alpha" / "a.txt").unlink()
+    rows = [line.split("\t") for line in call("grants").stdout.splitlines()]
+    assert sorted(row[:4] for row in rows) == [
+        ["a-skill-with-quite-a-long-name", "allow", "always", "as it is now"],
+        ["alpha", "refuse", "session monday", "changed since"],
+    ]
+    assert all(_MOMENT.fullmatch(row[4]) and re.fullmatch(r"[0-9a-f]{12}", row[5]) for row in rows)
+
+
+def test_people_get_a_table_on_a_terminal(root: Path) -> None:
+    call("grants", "--allow", "alpha")
+    heading = re.sub(r"\x1b\[[0-9;]*m", "", run_on_terminal(["grants"]).stdout).splitlines()[0]
+    assert heading.split() == ["NAME", "DECISION", "SCOPE", "FILES", "WHEN", "DIGEST"]
+
+
+def test_decision_on_a_skill_that_is_gone_can_be_revoked(root: Path) -> None:
+    call("grants", "--allow", "alpha")
+    (root / "alpha" / "SKILL.md").unlink()
+    assert call("grants", "--revoke", "alpha", "--json").json == {"revoked": 1}
+
+
+def test_revoking_leaves_other_skills_alone(root: Path) -> None:
+    call("grants", "--allow", "alpha")
+    call("grants", "--allow", "a-skill-with-quite-a-long-name")
+    call("grants", "--revoke", "alpha")
+    assert [row["name"] for row in _rows()] == ["a-skill-with-quite-a-long-name"]
+
+
+@pytest.mark.parametrize("option", ["--allow", "--refuse", "--revoke"])
+def test_unknown_skill_is_refused_with_what_was_meant(root: Path, option: str) -> None:
+    with pytest.raises(NotFound) as caught:
+        call("grants", option, "alpah")
+    assert (caught.value.code, caught.value.hint) == ("unknown-skill", "did you mean 'alpha'?")
+    assert _rows() == []
+
+
+def test_decisions_belong_to_one_user(home: Home, root: Path) -> None:
+    call("grants", "--allow", "alpha")
+    home.write_settings('user = "anna"\n')
+    assert _rows() == []
