@@ -47,7 +47,7 @@ def generate(root: Path, *, count: int, seed: int = 7) -> list[GeneratedSkill]:
 
 def _write_skill(root: Path, *, index: int, seed: int) -> GeneratedSkill:
     rng = random.Random(f"{seed}:{index}")
-    skill = GeneratedSkill(name=_make_name(rng, index=index), description=_make_description(rng))
+    skill = GeneratedSkill(name=make_name(rng, index=index), description=make_description(rng))
     folder = root / skill.name
     for part in (folder, folder / "references", folder / "scripts"):
         part.mkdir()
@@ -65,11 +65,11 @@ def _has(rng: random.Random, what: str) -> bool:
     return rng.random() < SHARES[what]
 
 
-def _make_name(rng: random.Random, *, index: int) -> str:
+def make_name(rng: random.Random, *, index: int) -> str:
     return f"{rng.choice(VERBS)}-{rng.choice(OBJECTS)}-{index:05d}".lower().replace(" ", "-")
 
 
-def _make_description(rng: random.Random) -> str:
+def make_description(rng: random.Random) -> str:
     least, most = DESCRIPTION_CHARACTERS
     wanted = rng.randint(least, most - 60)
     text = f"{rng.choice(VERBS).capitalize()} {rng.choice(OBJECTS)} for {rng.choice(DOMAINS)}."
