@@ -185,7 +185,7 @@ def test_fork_does_not_take_its_parents_events(tmp_path: Path) -> None:
 
 
 _WITHOUT_RIGHTS = """
-import os, sys, msgspec, sqlite3, tomllib, prowess.state.sqlite_database  # Later, they may lie where only root can look.
+import os, sys, msgspec, sqlite3, tomllib, prowess.state.sqlite_database  # Later, only root may reach them.
 from prowess import Runtime, load_settings
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
