@@ -8,6 +8,8 @@ import pytest
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import PROWESS, run
 
+pytestmark = pytest.mark.slow  # Nearly every test starts a process.
+
 
 @pytest.mark.parametrize(
     ("shell", "sign"),

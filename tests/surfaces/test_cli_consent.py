@@ -13,6 +13,8 @@ from prowess.errors import Refused
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import PROWESS, Outcome, call, run, run_on_terminal
 
+pytestmark = pytest.mark.slow  # Nearly every test starts a process.
+
 _NAME = "release-notes"
 
 

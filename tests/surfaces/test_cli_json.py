@@ -474,6 +474,7 @@ def test_doctor_names_model_keys_and_never_shows_them(home: Home, monkeypatch: p
 # All of them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -11,6 +11,8 @@ from prowess.errors import ToolInputError
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import PROWESS, Outcome, call, run, run_on_terminal
 
+pytestmark = pytest.mark.slow  # Nearly every test starts a process.
+
 _PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff"
 
 
