@@ -3,8 +3,10 @@
 import json
 import os
 import shutil
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from prowess.policy import SourceKind
 from prowess.skill.digest import FileKind, SkillFile
 from prowess.skill.manifest import Manifest
 from prowess.skill.skill import Skill
-from prowess.sources.skill_files import read_skill_files
+from prowess.sources.skill_files import MAX_TOTAL_BYTES, read_skill_files
 from tests.sources.building import ask_child, write_skill
 
 _SETTLING_SECONDS = 0.13
@@ -213,10 +215,58 @@ def test_skill_with_a_file_that_must_not_be_read_has_no_digest(tmp_path: Path) -
 def test_skill_behind_a_link_has_the_digest_of_its_files(tmp_path: Path) -> None:
     folder = _write(tmp_path / "x")
     (tmp_path / "link").symlink_to(folder)
+    linked = _skill(tmp_path / "link")._replace(elsewhere=str(folder))
     digests = Digests()
-    assert digests.of(_skill(tmp_path / "link")) == digests.of(_skill(folder))
+    assert digests.of(linked) == digests.of(_skill(folder))
     _edit(folder)
-    assert digests.of(_skill(tmp_path / "link")) == read_skill_files(str(folder)).digest
+    assert digests.of(linked) == read_skill_files(str(folder)).digest
+
+
+@pytest.mark.requirement("J5")
+def test_skill_that_has_become_a_link_has_no_digest(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    time.sleep(_SETTLING_SECONDS)
+    digests = Digests()
+    assert len(digests.of(_skill(folder))) == 64
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to("moved")
+    assert digests.of(_skill(folder)) == ""
+
+
+# Many threads
+
+
+def test_threads_that_ask_and_save_at_once_get_the_digests_of_the_files(tmp_path: Path) -> None:
+    skills = [_skill(_write(tmp_path / "roots" / str(number % 4) / f"x{number}")) for number in range(80)]
+    expected = [read_skill_files(skill.folder).digest for skill in skills]
+    time.sleep(_SETTLING_SECONDS)
+    digests = Digests(str(tmp_path / "cache"))
+
+    def ask(number: int) -> list[str]:
+        found = [digests.of(skill) for skill in skills[number % 2 :: 2]]
+        digests.save()
+        return found
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(ask, range(32)))
+    assert answers == [expected[number % 2 :: 2] for number in range(32)]
+    assert [Digests(str(tmp_path / "cache")).of(skill) for skill in skills] == expected
+
+
+@pytest.mark.slow
+def test_large_skill_keeps_nobody_from_the_digest_of_another(tmp_path: Path) -> None:
+    small, large = _skill(_write(tmp_path / "small")), _skill(_write(tmp_path / "large"))
+    with Path(large.folder, "hole").open("wb") as file:
+        file.truncate(MAX_TOTAL_BYTES - 1_000)
+    digests = Digests()
+    reader = threading.Thread(target=digests.of, args=(large,))
+    reader.start()
+    for _ in range(20):
+        digests.files(small)
+    digests.save()
+    is_reading = reader.is_alive()
+    reader.join()
+    assert is_reading
 
 
 def test_digests_of_any_name_can_be_kept(tmp_path: Path) -> None:

@@ -313,6 +313,42 @@ def test_linked_folder_is_read_each_time(root: Path, cache: Path) -> None:
     assert _discover(root, cache).get("x").description == "edited"
 
 
+@pytest.mark.requirement("J5")
+def test_skill_knows_its_real_folder_with_an_index_too(root: Path, cache: Path, tmp_path: Path) -> None:
+    (root / "x").symlink_to(write_skill(tmp_path / "elsewhere" / "x"))
+    (tmp_path / "way").symlink_to("root")
+    time.sleep(_SETTLING_SECONDS)
+    for _ in range(2):
+        found = _discover(tmp_path / "way", cache)
+        assert [(skill.folder, skill.real) for skill in found.skills] == [
+            (str(tmp_path / "way" / "a"), str(root / "a")),
+            (str(tmp_path / "way" / "b"), str(root / "b")),
+            (str(tmp_path / "way" / "group" / "c"), str(root / "group" / "c")),
+            (str(tmp_path / "way" / "x"), str(tmp_path / "elsewhere" / "x")),
+        ]
+
+
+@pytest.mark.requirement("J5")
+def test_folder_that_is_reached_by_another_way_has_another_real_path(root: Path, cache: Path, tmp_path: Path) -> None:
+    """No stamp tells of it: the root is the same folder, and its skills are the same files."""
+    (tmp_path / "first").symlink_to(tmp_path)
+    way = tmp_path / "first" / "root"
+    assert _discover(way, cache).skills[0].real == str(root / "a")
+    (tmp_path / "home").mkdir()
+    root.rename(tmp_path / "home" / "root")
+    (tmp_path / "first").unlink()
+    (tmp_path / "first").symlink_to("home")
+    assert _discover(way, cache).skills[0].real == str(tmp_path / "home" / "root" / "a")
+
+
+@pytest.mark.requirement("J5")
+def test_folder_that_is_replaced_by_a_link_to_itself_has_another_real_path(root: Path, cache: Path) -> None:
+    assert _discover(root, cache).get("a").real == str(root / "a")
+    (root / "a").rename(root.parent / "moved")
+    (root / "a").symlink_to("../moved")
+    assert _discover(root, cache).get("a").real == str(root.parent / "moved")
+
+
 def test_names_that_are_no_text_are_found_with_an_index_too(root: Path, cache: Path) -> None:
     odd = os.fsdecode(os.fsencode(root) + b"/\xff\xfe")
     write_skill(Path(odd), name="odd")

@@ -223,3 +223,19 @@ def test_disabled_policy_never_looks(tmp_path: Path) -> None:
     keeper = CatalogKeeper(replace(STANDARD, enabled=False), lambda: [user_source(tmp_path)])
     assert (keeper.current().skills, keeper.rescan().skills) == ((), ())
     assert keeper.current() is keeper.current()
+
+
+@pytest.mark.requirement("J5")
+@pytest.mark.parametrize("refresh", [Refresh.WATCHED, Refresh.EACH_TURN])
+def test_root_that_is_the_same_folder_by_another_way_is_searched_again(refresh: Refresh, tmp_path: Path) -> None:
+    """Nothing in it has changed, but its skills are opened by their real paths."""
+    write_skill(tmp_path / "first" / "skills" / "a")
+    (tmp_path / "way").symlink_to("first")
+    keeper = _settled_keeper(_policy(refresh), (user_source(tmp_path / "way" / "skills"),))
+    assert keeper.current().get("a").real == str(tmp_path / "first" / "skills" / "a")
+    (tmp_path / "first").rename(tmp_path / "second")
+    (tmp_path / "way").unlink()
+    (tmp_path / "way").symlink_to("second")
+    assert keeper.current().get("a").real == str(tmp_path / "second" / "skills" / "a")
+    assert keeper.current() is keeper.current()
+    keeper.close()

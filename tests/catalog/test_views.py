@@ -1,6 +1,8 @@
 """What one agent may see of a catalog, and a reason for everything it may not."""
 
+import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -294,6 +296,21 @@ def test_id_is_found_before_a_name_that_looks_like_it() -> None:
     imitator = _skill("x")._replace(id="user:other", manifest=Manifest("core:y", "Does it."))
     meant = _skill("y", SourceKind.CORE)
     assert _view(_catalog(imitator, meant)).find("core:y") is meant
+
+
+def test_threads_that_look_something_up_first_all_find_it() -> None:
+    skills = tuple(_skill(f"s{number}") for number in range(5_000))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for _ in range(5):
+                view = View("", skills)
+                names = [skills[0].name, skills[-1].id] * 8
+                found = list(pool.map(view.find, names))
+                assert found == [skills[0], skills[-1]] * 8
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_looking_something_up_does_not_change_what_a_view_equals() -> None:

@@ -3,6 +3,8 @@
 import os
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +14,8 @@ import pytest
 from prowess.catalog.refresh import CatalogKeeper
 from prowess.catalog.watching import Coverage, Watcher
 from prowess.policy import Refresh
+from prowess.runtime import Runtime
+from prowess.settings import load_settings
 from tests.catalog.machine import STANDARD, discover, ids, user_source
 from tests.sources.building import ask_child, draw, skill_text, without_rights, write_skill
 
@@ -384,3 +388,25 @@ def test_after_each_of_many_random_changes_the_answer_is_that_of_a_fresh_search(
         accident.happen()
         assert replace(keeper.current(), generation=0) == discover(sources), f"step {step}"
     keeper.close()
+
+
+@pytest.mark.slow
+def test_somebody_who_never_stops_changing_files_does_not_hold_the_answer_back(tmp_path: Path) -> None:
+    write_skill(tmp_path / "skills" / "a")
+    code = (
+        "import os, sys\n"
+        "os.chdir(sys.argv[1]); open('x', 'w').close(); print('ready', flush=True)\n"
+        "while True:\n    os.rename('x', 'y'); os.rename('y', 'x')\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "skills")], stdout=subprocess.PIPE, text=True
+    ) as restless:
+        try:
+            assert restless.stdout is not None
+            restless.stdout.readline()
+            settings = load_settings(environ={"HOME": str(tmp_path)})
+            with Runtime.open(settings, skills=[tmp_path / "skills"]) as runtime:
+                for _ in range(5):
+                    assert runtime.catalog().names() == ("a",)
+        finally:
+            restless.kill()

@@ -8,12 +8,14 @@ from prowess.skill.trigger_words import find_words, inflect_verb
 from prowess.skill.triggers import (
     MAX_PATTERN_LENGTH,
     MAX_PATTERNS,
+    MAX_PATTERNS_SIZE,
     MAX_PHRASE_WORDS,
+    Pattern,
     Phrase,
     find_pattern_fault,
+    judge_patterns,
     judge_triggers,
     parse_phrase,
-    usable_patterns,
 )
 
 
@@ -90,7 +92,7 @@ def test_good_pattern_has_no_fault(pattern: str) -> None:
         ("(", "is refused by RE2: missing ): ("),
         (r"(?=a)b", "is refused by RE2: invalid perl operator: (?="),
         (r"(a)\1", r"is refused by RE2: invalid escape sequence: \1"),
-        (r"(\pL{1,500})x", "is refused by RE2: pattern too large - compile failed"),
+        (r"(\pL{1,500})x", "is too large when its repetitions are written out"),
         ("(a?){1000}a{1000}", "is too large when its repetitions are written out"),
         (".*", "matches the empty text, and so every message"),
         ("(x*)*", "matches the empty text, and so every message"),
@@ -114,4 +116,30 @@ def test_each_trigger_that_cannot_be_used_is_a_problem() -> None:
         "there are 18 trigger patterns; only the first 16 count",
     ]
     assert {(problem.code, problem.severity) for problem in problems} == {("trigger-invalid", Severity.WARNING)}
-    assert usable_patterns(triggers) == ["ok", *["p"] * (MAX_PATTERNS - 2)]
+    assert [pattern.text for pattern in judge_patterns(triggers).usable] == ["ok", *["p"] * (MAX_PATTERNS - 2)]
+
+
+@pytest.mark.requirement("R68")
+def test_patterns_of_a_skill_are_bounded_together() -> None:
+    """Each of them alone may be used."""
+    large = [rf"[a-z ]{{0,100}}[b-y ]{{0,90}}[a-x ]{{0,80}}{number}\d" for number in range(8)]
+    assert [find_pattern_fault(pattern) for pattern in large] == [""] * 8
+    judged = judge_patterns(Triggers(patterns=(*large, "pdf")))
+    kept = len(judged.usable)
+    assert [pattern.text for pattern in judged.usable] == large[:kept]
+    assert sum(pattern.size for pattern in judged.usable) <= MAX_PATTERNS_SIZE < judged.size
+    assert [problem.message for problem in judged.problems] == [
+        f"the trigger pattern '{pattern}' is left out, since the patterns up to it are too large together"
+        for pattern in (*large[kept:], "pdf")
+    ]
+
+
+@pytest.mark.requirement("R68")
+def test_patterns_that_are_too_large_are_not_compiled_without_end() -> None:
+    judged = judge_patterns(Triggers(patterns=tuple(rf"(\w+\s+){{1,{number}}}x" for number in range(900, 916))))
+    assert (judged.usable, len(judged.problems)) == ((), MAX_PATTERNS)
+    assert judged.size <= MAX_PATTERNS_SIZE * 2
+
+
+def test_size_of_a_pattern_is_that_of_its_program() -> None:
+    assert judge_patterns(Triggers(patterns=("pdf", "(pdf"))).usable == (Pattern("pdf", 7),)

@@ -4,6 +4,7 @@ import os
 import posixpath
 import stat
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from prowess.sources.beneath import MAX_LINKS, Obstacle, open_beneath
 from prowess.sources.skill_files import MAX_DEPTH
-from tests.sources.building import ask_child, make_socket, without_rights, write_skill
+from tests.sources.building import ask_child, make_socket, skill_text, without_rights, write_skill
 
 
 @pytest.fixture
@@ -128,9 +129,27 @@ def test_number_of_links_on_the_way_is_bounded(skill: Path) -> None:
     assert _read(skill, f"l{MAX_LINKS}") is Obstacle.TOO_MANY_LINKS
 
 
-def test_skill_folder_itself_may_be_a_link(skill: Path, tmp_path: Path) -> None:
-    (tmp_path / "way").symlink_to("skill")
-    assert _read(tmp_path / "way", "references/guide.md") == "guide"
+@pytest.mark.requirement("J5", "R99")
+def test_folder_that_has_become_a_link_is_not_followed(skill: Path, tmp_path: Path) -> None:
+    """Whoever finds a skill behind a link resolves it; a link that is met here was put there since."""
+    outside = tmp_path / "outside"
+    skill.rename(tmp_path / "moved")
+    skill.symlink_to(outside)
+    assert _read(skill, "guide.md") is Obstacle.ESCAPES
+    skill.unlink()
+    skill.symlink_to("moved")
+    assert _read(skill, "references/guide.md") is Obstacle.ESCAPES
+    assert _read(tmp_path / "moved", "references/guide.md") == "guide"
+
+
+@pytest.mark.requirement("J5", "R99")
+def test_link_on_the_way_to_the_folder_is_not_followed(tmp_path: Path) -> None:
+    real = write_skill(tmp_path / "home" / "group" / "skill")
+    (tmp_path / "way").symlink_to("home")
+    (tmp_path / "home" / "short").symlink_to("group")
+    for way in ("way/group/skill", "home/short/skill"):
+        assert _read(tmp_path / way, "SKILL.md") is Obstacle.ESCAPES
+    assert _read(real, "SKILL.md") == skill_text("skill")
 
 
 @pytest.mark.parametrize("path", [".git/config", ".GIT/config", ".nfs0001", "references/.nfs0001"])
@@ -195,6 +214,13 @@ def test_file_or_folder_without_rights_is_unreadable(public_folder: Path) -> Non
     answers = ask_child(_AS_NOBODY, folder, "closed/file", "secret")
     (folder / "closed").chmod(0o700)
     assert answers == ["unreadable", "unreadable"]
+
+
+def test_folders_on_the_way_need_not_be_listed(public_folder: Path) -> None:
+    folder = write_skill(public_folder / "closed" / "skill")
+    folder.parent.chmod(0o711)
+    (opened,) = cast("list[object]", ask_child(_AS_NOBODY, folder, "SKILL.md"))
+    assert isinstance(opened, int)
 
 
 def test_no_handle_is_left_open(skill: Path) -> None:

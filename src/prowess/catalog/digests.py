@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import threading
 import time
 from dataclasses import dataclass, field
 
@@ -28,12 +29,14 @@ class KnownDigest:
 
 @dataclass(slots=True)
 class Digests:
-    """Answers which exact files a skill has, reading them only if one may have changed."""
+    """Answers which exact files a skill has, reading them only if one may have changed. Any thread may ask."""
 
     folder: str | None = None
     """Where digests are kept across processes; None keeps them in this one only."""
     _roots: dict[str, dict[str, KnownDigest]] = field(default_factory=dict[str, dict[str, KnownDigest]])
     _changed: set[str] = field(default_factory=set[str])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Of both; nobody holds it while files are read, which may take long."""
 
     def of(self, skill: Skill) -> str:
         """Return the digest of the skill's files, or an empty text if some of them cannot be read."""
@@ -50,30 +53,36 @@ class Digests:
     def read(self, skill: Skill) -> FileSet:
         """Read all files of the skill now."""
         taken = time.time_ns()
-        found = read_skill_files(skill.folder)
+        found = read_skill_files(skill.real)
         is_settled = all(is_reliable(stamp, taken=taken) and is_text(path) for path, stamp in found.stamps)
-        if is_settled and is_text(skill.folder):
-            self._known(skill.root)[skill.folder] = KnownDigest(found.digest, found.files, found.stamps)
-            self._changed.add(skill.root)
+        if is_settled and is_text(skill.real):
+            known = self._known(skill.root)
+            with self._lock:
+                known[skill.real] = KnownDigest(found.digest, found.files, found.stamps)
+                self._changed.add(skill.root)
         return found
 
     def save(self) -> None:
         """Keep what was learned for other processes."""
-        for root in self._changed:
+        with self._lock:
+            changed = {root: self._roots[root].copy() for root in self._changed}
+            self._changed.clear()
+        for root, known in changed.items():
             if self.folder is not None and is_text(root):
-                write_cache(self._file(self.folder, root), header=_HEADER, value=self._roots[root])
-        self._changed.clear()
+                write_cache(self._file(self.folder, root), header=_HEADER, value=known)
 
     def _current(self, skill: Skill) -> KnownDigest | None:
-        known = self._known(skill.root).get(skill.folder)
-        return known if known is not None and _is_current(skill.folder, known) else None
+        known = self._known(skill.root).get(skill.real)
+        return known if known is not None and _is_current(skill.real, known) else None
 
     def _known(self, root: str) -> dict[str, KnownDigest]:
-        known = self._roots.get(root)
-        if known is None:
-            kept = read_cache(self._file(self.folder, root), header=_HEADER, kind=_Kept) if self.folder else None
-            known = self._roots[root] = kept or {}
-        return known
+        with self._lock:
+            known = self._roots.get(root)
+        if known is not None:
+            return known
+        kept = read_cache(self._file(self.folder, root), header=_HEADER, kind=_Kept) if self.folder else None
+        with self._lock:
+            return self._roots.setdefault(root, kept or {})
 
     def _file(self, folder: str, root: str) -> str:
         return os.path.join(folder, hashlib.sha256(os.fsencode(root)).hexdigest()[:32])

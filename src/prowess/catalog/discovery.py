@@ -19,6 +19,7 @@ from prowess.skill.reading import parse_skill
 from prowess.skill.skill import Skill
 from prowess.sources.folders import Candidate, Findings, scan_folder
 from prowess.sources.heads import read_head, read_sidecar, sidecar_status
+from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import Source, is_text, show_path
 from prowess.sources.stamps import Stamp, are_reliable, is_reliable, stamp_file
 
@@ -43,14 +44,17 @@ class Discovery:
             known = self.known.get(source)
             if known is None and self.index is not None:
                 known = self.index.load(source, self.policy)
-            if known is not None and self._is_current(known):
+            if known is not None and self._is_current(source, known):
                 self.known[source] = known
                 return known
             return self._search(source, known or RootScan(), known_roots)
 
-    def _is_current(self, known: RootScan) -> bool:
+    def _is_current(self, source: Source, known: RootScan) -> bool:
         """Whether a look at what is known of the root is enough to be sure that nothing has changed."""
         if not known.settled or known.loose or not known.listed:
+            return False
+        # The same folder by another way tells nothing by its stamp, and skills are opened by their real paths.
+        if find_real_path(source.root) != known.real:
             return False
         sidecars = self._reads_sidecars()
         lstat, access, exists = os.lstat, os.access, os.F_OK  # Asked thousands of times.
@@ -96,11 +100,15 @@ class Discovery:
         folder, relative, real, status = candidate
         stamp = stamp_file(status)
         sidecar_stamp = _sidecar_stamp(folder) if sidecars else None
-        if known is not None and known.stamp == stamp and known.sidecar == sidecar_stamp and not known.via_link:
+        elsewhere = "" if real == folder else real
+        if (
+            known is not None
+            and (known.stamp, known.sidecar, known.elsewhere) == (stamp, sidecar_stamp, elsewhere)
+            and not known.via_link
+        ):
             return known
         via_link = (real != folder and os.path.islink(folder)) or stat.S_ISLNK(status.st_mode)
         head = read_head(folder, status)
-        elsewhere = "" if real == folder else real
         if isinstance(head, Problem):
             return Entry(folder, stamp, None, (head,), sidecar_stamp, elsewhere, via_link)
         sidecar = read_sidecar(folder) if sidecar_stamp not in (None, _ODD_SIDECAR) else None
@@ -112,7 +120,9 @@ class Discovery:
         if manifest is None:
             return Entry(folder, stamp, None, problems, sidecar_stamp, elsewhere, via_link)
         identity = source.skill_id(relative)
-        skill = Skill(identity, source.kind, source.root, relative, folder, manifest, problems, source.trusted)
+        skill = Skill(
+            identity, source.kind, source.root, relative, folder, manifest, problems, source.trusted, elsewhere
+        )
         return Entry(folder, stamp, skill, (), sidecar_stamp, elsewhere, via_link)
 
     def assemble(self, scans: Sequence[tuple[Source, RootScan]], *, generation: int) -> Catalog:
@@ -176,9 +186,9 @@ def _settle(found: tuple[Entry, ...], findings: Findings, taken: int) -> RootSca
     listed = tuple((folder, stamp_file(status)) for folder, status in findings.folders)
     stamps = [*(stamp for _, stamp in listed), *(entry.stamp for entry in found)]
     names = [*(folder for folder, _ in listed), *(entry.real for entry in found if entry.elsewhere)]
-    names += [entry.folder for entry in found]
+    names += [findings.real, *(entry.folder for entry in found)]
     settled = are_reliable(stamps, taken=taken) and (all(map(str.isascii, names)) or all(map(is_text, names)))
-    return RootScan(found, tuple(findings.problems), listed, taken, settled, findings.loose)
+    return RootScan(found, tuple(findings.problems), listed, taken, settled, findings.loose, findings.real)
 
 
 @contextmanager

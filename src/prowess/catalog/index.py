@@ -15,7 +15,7 @@ from prowess.version import __version__
 
 __all__ = ["Entry", "Index", "RootScan"]
 
-_HEADER = b"prowess-index-1\n"
+_HEADER = b"prowess-index-2\n"
 
 
 class Entry(NamedTuple):
@@ -52,6 +52,8 @@ class RootScan(NamedTuple):
     """Every stamp was old enough then that a later change must show in it."""
     loose: bool = False
     """There are links that lead to no skill by now, but may do so later without any sign in these folders."""
+    real: str = ""
+    """The root with all links resolved."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ __all__ = ["Event", "Inotify", "InotifyUnavailable", "Mask"]
 
 _HEADER = struct.Struct("iIII")
 _BUFFER_BYTES = 1 << 16
+_MAX_READS = 16
+"""Of the queue for one question: somebody who never stops changing files must not hold the answer back."""
 
 
 class InotifyUnavailable(Exception):
@@ -79,13 +81,17 @@ class Inotify:
         self._remove(self._file, number)
 
     def read(self) -> Iterator[Event]:
-        """Return what has happened since the last question, without waiting."""
-        while True:
+        """Return what has happened since the last question, without waiting.
+
+        If it goes on happening as fast as it is read, the last event says that more has been missed.
+        """
+        for _ in range(_MAX_READS):
             try:
                 raw = os.read(self._file, _BUFFER_BYTES)
             except BlockingIOError:
                 return
             yield from _unpack(raw)
+        yield Event(-1, Mask.OVERFLOW, b"")
 
     def close(self) -> None:
         """Drop the queue and all watches."""

@@ -10,6 +10,7 @@ from prowess.catalog.index import Index, RootScan
 from prowess.catalog.watching import Coverage, Watcher
 from prowess.policy import Policy, Refresh
 from prowess.skill.dialects import SIDECAR_PATH
+from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import Source
 
 __all__ = ["CatalogKeeper"]
@@ -69,7 +70,7 @@ class CatalogKeeper:
         changed = self._restless(sources)
         if not changed and self._catalog is not None and tuple(self._scans) == sources:
             return self._catalog
-        known_roots = [os.path.realpath(source.root) for source in sources]
+        known_roots = [real for source in sources if (real := find_real_path(source.root)) is not None]
         before = self._scans
         self._scans = {
             source: self._scan(source, known_roots) if source in changed else before[source] for source in sources
@@ -82,7 +83,12 @@ class CatalogKeeper:
         if self._watcher is None:
             return set(sources)
         roots = set(self._watcher.find_restless(source.root for source in sources))
-        return {source for source in sources if source not in self._scans or source.root in roots}
+        return {source for source in sources if source.root in roots or self._is_moved(source)}
+
+    def _is_moved(self, source: Source) -> bool:
+        """Whether the root is new, or the same folder by another way: skills are opened by the real one."""
+        scan = self._scans.get(source)
+        return scan is None or (scan.real != "" and scan.real != find_real_path(source.root))
 
     def _scan(self, source: Source, known_roots: Sequence[str]) -> RootScan:
         watcher = self._watcher

@@ -16,6 +16,7 @@ from prowess.skill.reading import parse_skill
 from prowess.skill.triggers import judge_triggers
 from prowess.sources.folders import SKILL_MD, scan_folder
 from prowess.sources.heads import read_head, read_plain_file, read_sidecar, read_start, sidecar_status
+from prowess.sources.real_paths import find_real_path
 from prowess.sources.skill_files import FileSet, list_skill_files
 from prowess.sources.source import Source, show_path
 
@@ -86,7 +87,7 @@ def check_skill(folder: str, *, reading: Reading, limits: Limits) -> CheckedSkil
     sidecar = sidecar_status(folder) if reading.unknown_keys is UnknownKeys.DIALECTS else None
     with_sidecar = sidecar is not None and stat.S_ISREG(sidecar.st_mode)
     judged = parse_skill(head, folder=name, reading=reading, sidecar=read_sidecar(folder) if with_sidecar else None)
-    listed = list_skill_files(folder)
+    listed = list_skill_files(find_real_path(folder) or folder)
     further = [*_check_files(listed, strict=reading.strict), *_check_body(folder, listed, reading, limits)]
     shown = judged.manifest.name if judged.manifest else name
     triggers = _check_triggers(judged.manifest, head) if judged.manifest else ()

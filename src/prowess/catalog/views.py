@@ -46,8 +46,9 @@ class View:
     def find(self, name: str) -> Skill | None:
         """Return the visible skill with this name or id."""
         if not self._index and self.visible:
-            self._index.update((skill.name, skill) for skill in reversed(self.visible))
-            self._index.update((skill.id, skill) for skill in self.visible)
+            index = {skill.name: skill for skill in reversed(self.visible)}
+            index.update((skill.id, skill) for skill in self.visible)
+            self._index.update(index)  # In one step: another thread sees all of it or nothing.
         return self._index.get(name)
 
     def get(self, name: str) -> Skill:

@@ -12,8 +12,8 @@ __all__ = ["Skill"]
 class Skill(NamedTuple):
     """A skill that can be used, with where it came from.
 
-    `folder` and `root` are paths on the host and are never shown to a model. The digest of the files is not here: it
-    takes reading them all, so it is asked for when it is needed.
+    `folder`, `root` and `real` are paths on the host and are never shown to a model. The digest of the files is not
+    here: it takes reading them all, so it is asked for when it is needed.
     """
 
     id: str
@@ -25,6 +25,13 @@ class Skill(NamedTuple):
     manifest: Manifest
     problems: tuple[Problem, ...] = ()
     trusted: bool = True
+    elsewhere: str = ""
+    """The folder with all links resolved, if that is another."""
+
+    @property
+    def real(self) -> str:
+        """The folder with all links resolved as it was found: what is opened, so that no later link leads astray."""
+        return self.elsewhere or self.folder
 
     @property
     def name(self) -> str:

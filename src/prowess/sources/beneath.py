@@ -1,7 +1,8 @@
 """Open a file of a skill by its path, by a walk of directory handles that never leaves the skill.
 
-The system follows no link on the way. A link is resolved in the same walk by its text, under the rule by which the
-files of a skill are listed, and `..` goes back to the folder that the walk came from, wherever it has been moved since.
+The system follows no link, neither in the skill nor on the way to its folder. A link in the skill is resolved in the
+same walk by its text, under the rule by which the files of a skill are listed, and `..` goes back to the folder that
+the walk came from, wherever it has been moved since.
 """
 
 import errno
@@ -18,6 +19,8 @@ MAX_LINKS = 40
 """As many as Linux follows on one path."""
 
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
+_LINK_INSTEAD = frozenset({errno.ELOOP, errno.ENOTDIR})
+"""What systems say of a link that was to be a folder."""
 
 
 class Obstacle(StrEnum):
@@ -34,7 +37,10 @@ class Obstacle(StrEnum):
 
 
 def open_beneath(folder: str, *, path: bytes) -> int | Obstacle:
-    """Return a descriptor of the plain file at `path` below the folder, or what stands in the way. It never waits."""
+    """Return a descriptor of the plain file at `path` below the folder, or what stands in the way. It never waits.
+
+    The folder's own path is absolute and has no links: one that is there now was put there since, and leads out.
+    """
     if b"\0" in path:
         return Obstacle.UNREADABLE
     if path.startswith(b"/"):
@@ -44,6 +50,8 @@ def open_beneath(folder: str, *, path: bytes) -> int | Obstacle:
         folders.append(open_folder(folder))
         return _walk(folders, _steps_last_first(path))
     except OSError as error:
+        if not folders and error.errno in _LINK_INSTEAD:
+            return Obstacle.ESCAPES
         return Obstacle.MISSING if error.errno in _NOT_THERE else Obstacle.UNREADABLE
     finally:
         for one in folders:

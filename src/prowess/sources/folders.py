@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from prowess.policy import Limits, Links, Scan, SourceKind
 from prowess.skill.problems import Problem, Severity, make_problem
+from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import Source, is_below, show_path
 
 __all__ = ["SKILL_MD", "Candidate", "Findings", "scan_folder"]
@@ -46,6 +47,8 @@ class _Folder(NamedTuple):
 class Findings:
     """What a search of one root gave."""
 
+    real: str = ""
+    """The root with all links resolved, before it was searched; empty if it could not be."""
     candidates: list[Candidate] = field(default_factory=list[Candidate])
     problems: list[Problem] = field(default_factory=list[Problem])
     folders: list[tuple[str, os.stat_result]] = field(default_factory=list[tuple[str, os.stat_result]])
@@ -74,10 +77,11 @@ class _Search:
 
     def run(self) -> None:
         root = self.source.root
-        if not os.path.isdir(root):
+        real = find_real_path(root)
+        if real is None or not os.path.isdir(root):
             self._report_missing(root)
             return
-        real = os.path.realpath(root)
+        self.findings.real = real
         top = _Folder(root, "", root if real == root else real, 0)
         is_skill = self.source.scan is not Scan.CHILDREN and self._take(root, "", real)
         if is_skill and self.source.scan is Scan.RECURSIVE:
@@ -196,10 +200,10 @@ class _Search:
         self.findings.links += 1
         if os.path.exists(path) and not os.path.isdir(path):
             return  # A linked file is no skill, and nobody will miss it.
-        real = os.path.realpath(path)
+        real = find_real_path(path)
         if self.source.links is Links.SKIP:
             why = "is a link; the policy follows none"
-        elif not os.path.isdir(real):
+        elif real is None or not os.path.isdir(real):
             why = "leads nowhere"
             self.findings.loose = True
         elif not self._may_lead_to(real):
@@ -216,8 +220,8 @@ class _Search:
         if self.source.kind in _OWN_SOURCES:
             return True
         project = self.source.project or self.source.root
-        inside = (os.path.realpath(project), *self.known_roots)
-        return any(is_below(real, root) for root in inside)
+        inside = (find_real_path(project), *self.known_roots)
+        return any(root is not None and is_below(real, root) for root in inside)
 
     def _report(self, code: str, message: str, path: str, *, severity: Severity | None = None) -> None:
         self.findings.problems.append(make_problem(code, message, path=show_path(path), severity=severity))

@@ -12,6 +12,7 @@ from prowess.skill.frontmatter import HEAD_BYTES, MAX_FRONTMATTER_BYTES, is_clos
 from prowess.skill.problems import Problem, make_problem
 from prowess.sources.folders import SKILL_MD
 from prowess.sources.open_folders import FILE_FLAGS
+from prowess.sources.real_paths import find_real_path
 
 __all__ = ["read_head", "read_plain_file", "read_sidecar", "read_start", "sidecar_status"]
 
@@ -87,14 +88,17 @@ def _link_target(path: str, folder: str, status: os.stat_result) -> str | Proble
     """Return the plain file inside the folder that a SKILL.md links to."""
     if not stat.S_ISLNK(status.st_mode):
         return make_problem("not-a-file", "SKILL.md is not a file", path=SKILL_MD)
-    target, home = os.path.realpath(path), os.path.realpath(folder)
-    try:
-        inside = target.startswith(home + os.sep) and stat.S_ISREG(os.lstat(target).st_mode)
-    except OSError:
-        inside = False
-    if inside:
+    target, home = find_real_path(path), find_real_path(folder)
+    if target is not None and home is not None and _is_plain_file_in(home, target):
         return target
     return make_problem("link-escape", "SKILL.md is a link that leads out of the skill, or nowhere", path=SKILL_MD)
+
+
+def _is_plain_file_in(folder: str, path: str) -> bool:
+    try:
+        return path.startswith(folder + os.sep) and stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _read_up_to(file: int, limit: int) -> bytes:

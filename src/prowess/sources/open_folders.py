@@ -12,7 +12,10 @@ __all__ = ["FILE_FLAGS", "HandleFolder", "OpenFolder", "PathFolder", "open_folde
 # Which of these flags exist depends on the system.
 FILE_FLAGS = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 """How a file of a skill is opened: without following a link, and without waiting."""
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_LINK = sum(getattr(os, flag, 0) for flag in ("O_DIRECTORY", "O_CLOEXEC", "O_NOFOLLOW"))
+_FOLDER = os.O_RDONLY | _NO_LINK
+_STEP = getattr(os, "O_PATH", os.O_RDONLY) | _NO_LINK
+"""How a folder on the way is opened: where the system can, without the right to list it."""
 
 
 class OpenFolder(Protocol):
@@ -48,8 +51,22 @@ class OpenFolder(Protocol):
 
 
 def open_folder(path: str) -> OpenFolder:
-    """Open a folder in the best way that this system has."""
-    return HandleFolder(os.open(path, _FOLDER)) if os.open in os.supports_dir_fd else PathFolder(os.fsencode(path))
+    """Open a folder by an absolute path without links. If a step of it has become one since, that is an OSError."""
+    return HandleFolder(_walk(path)) if os.open in os.supports_dir_fd else PathFolder(os.fsencode(path))
+
+
+def _walk(path: str) -> int:
+    """Return a handle of the folder, reached step by step from the top."""
+    *steps, last = path.strip("/").split("/")
+    here = os.open("/", _STEP)
+    try:
+        for step in steps:
+            below = os.open(step, _STEP, dir_fd=here)
+            os.close(here)
+            here = below
+        return os.open(last or ".", _FOLDER, dir_fd=here)
+    finally:
+        os.close(here)
 
 
 class HandleFolder:
@@ -74,7 +91,7 @@ class HandleFolder:
         return os.readlink(name, dir_fd=self._handle)
 
     def enter(self, name: bytes) -> OpenFolder:
-        return HandleFolder(os.open(name, _FOLDER | getattr(os, "O_NOFOLLOW", 0), dir_fd=self._handle))
+        return HandleFolder(os.open(name, _FOLDER, dir_fd=self._handle))
 
     def close(self) -> None:
         os.close(self._handle)
