@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.activation.triggers import MAX_FOUND_LENGTH, MAX_MESSAGE_LENGTH, Triggered, TriggerIndex, TriggerKind
+from prowess.activation.triggers import (
+    MAX_ALL_PATTERNS_SIZE,
+    MAX_FOUND_LENGTH,
+    MAX_MESSAGE_LENGTH,
+    Triggered,
+    TriggerIndex,
+    TriggerKind,
+)
 from prowess.policy import SourceKind
 from prowess.skill.manifest import Behaviour, Manifest, Triggers
 from prowess.skill.skill import Skill
@@ -132,6 +139,74 @@ def test_pattern_that_is_refused_is_a_problem_of_its_skill_alone() -> None:
     index = _index(bad=Triggers(keywords=("pdf",), patterns=("(", "form")), good=Triggers(patterns=("form",)))
     assert {skill: codes(problems) for skill, problems in index.problems.items()} == {"user:bad": ["trigger-invalid"]}
     assert [hit.skill_id for hit in index.match("a form")] == ["user:bad", "user:good"]
+
+
+_VAGUE = tuple(rf"[a-z ]{{0,100}}[b-y ]{{0,90}}[a-x ]{{0,80}}{number}?\d" for number in range(16))
+"""Sixteen patterns that may be used, each of which may take 20 milliseconds for a long message."""
+
+
+@pytest.mark.requirement("R68")
+def test_whatever_patterns_skills_have_others_are_found_and_what_is_left_out_is_told() -> None:
+    hostile = [_skill(f"hostile{number}", Triggers(("zap",), patterns=_VAGUE)) for number in range(40)]
+    good = _skill("good", Triggers(patterns=(r"invoice \d+", r"\d#")))
+    index = TriggerIndex([*hostile, good])
+    long = f"a{'b c' * 2_700} invoice 12#"
+    assert [hit.skill_id for hit in index.match(long)] == ["user:good"]
+    assert index.match("zap 7")[-1] == Triggered("user:hostile39", TriggerKind.KEYWORD, "zap", "zap")
+    assert set(index.problems) == {skill.id for skill in hostile}
+    assert codes(index.problems["user:hostile0"]) == ["trigger-invalid"] * len(index.problems["user:hostile0"])
+    assert "user:good" not in index.cut_short(long)
+    assert set(index.cut_short(long)) <= {skill.id for skill in hostile}
+    assert index.cut_short("a short message") == ()
+
+
+@pytest.mark.requirement("R68")
+def test_pattern_that_has_no_word_and_no_room_is_a_problem() -> None:
+    index = TriggerIndex([_skill(f"s{number}", Triggers(patterns=_VAGUE[:4])) for number in range(4)])
+    told = {problem.message for problems in index.problems.values() for problem in problems}
+    assert f"the trigger pattern '{_VAGUE[3]}' is left out: it has no word to look for, like too many others" in told
+    assert not any(_VAGUE[0] in message for message in told)
+    assert [hit.skill_id for hit in index.match("a 7")] == [f"user:s{number}" for number in range(4)]
+
+
+@pytest.mark.requirement("R68")
+def test_patterns_beyond_those_that_can_be_prepared_are_a_problem() -> None:
+    count = MAX_ALL_PATTERNS_SIZE // (16 * 240 * 4) + 2
+    patterns = [tuple(f"{number:03}x{which:02}" * 40 for which in range(16)) for number in range(count)]
+    triggers = [Triggers((f"key{number}",), patterns=each) for number, each in enumerate(patterns)]
+    skills = [_skill(f"s{number}", each) for number, each in enumerate(triggers)]
+    index = TriggerIndex(skills)
+    last = skills[-1].id
+    assert [problem.message for problem in index.problems[last]] == [
+        "its 16 trigger patterns are left out: all skills together have too many of them"
+    ]
+    assert skills[0].id not in index.problems
+    assert [hit.skill_id for hit in index.match(f"key{count - 1} {patterns[0][3]}")] == [skills[0].id, last]
+    assert index.match(patterns[-1][3]) == ()
+
+
+_HOSTILE = """
+import json, sys
+from prowess.activation.triggers import TriggerIndex
+from tests.activation.test_triggers import _VAGUE, _skill
+from prowess.skill.manifest import Triggers
+
+patterns = {
+    "match": lambda n: tuple(f"{pattern}{n}?" for pattern in _VAGUE),
+    "build": lambda n: tuple(rf"(\\w+\\s+){{1,{900 + i}}}{n}x" for i in range(16)),
+}[sys.argv[1]]
+index = TriggerIndex([_skill(f"s{n}", Triggers(patterns=patterns(n))) for n in range(500)])
+found = [index.match(message) for message in ("ab " * 3_000, "x" * 9_000, "ba" * 5_000) for _ in range(5)]
+print(json.dumps([len(one) for one in found]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("R68")
+@pytest.mark.parametrize("what", ["match", "build"])
+def test_five_hundred_hostile_skills_stall_nobody(what: str) -> None:
+    """Without bounds for all of them together, this takes minutes, and the process is given up."""
+    assert ask_child(_HOSTILE, what) == [0] * 15
 
 
 # All together

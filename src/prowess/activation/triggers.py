@@ -1,4 +1,7 @@
-"""Find the skills whose triggers a message holds: keywords, verbs in their usual forms, and patterns."""
+"""Find the skills whose triggers a message holds: keywords, verbs in their usual forms, and patterns.
+
+Building and matching take bounded time, whatever the skills say. What is left out for it is a Problem of its skill.
+"""
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,18 +9,31 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from prowess.activation.pattern_sets import PatternSet
-from prowess.skill.problems import Problem
+from prowess.activation.pattern_sets import OwnedPattern, PatternSet
+from prowess.skill.manifest import Triggers
+from prowess.skill.problems import Problem, make_problem
 from prowess.skill.skill import Skill
 from prowess.skill.trigger_words import find_words, inflect_verb
-from prowess.skill.triggers import MAX_PHRASE_WORDS, judge_triggers, parse_phrase, usable_patterns
+from prowess.skill.triggers import MAX_PHRASE_WORDS, JudgedPatterns, judge_patterns, judge_phrases, parse_phrase
 
-__all__ = ["MAX_FOUND_LENGTH", "MAX_MESSAGE_LENGTH", "TriggerIndex", "TriggerKind", "Triggered"]
+__all__ = [
+    "MAX_ALL_PATTERNS_SIZE",
+    "MAX_FOUND_LENGTH",
+    "MAX_MESSAGE_LENGTH",
+    "TriggerIndex",
+    "TriggerKind",
+    "Triggered",
+]
 
 MAX_MESSAGE_LENGTH = 8_192
 """Characters of a message that are looked at."""
 MAX_FOUND_LENGTH = 120
+MAX_ALL_PATTERNS_SIZE = 4_000_000
+"""Of the patterns of all skills, by what it takes to prepare them: room for 20,000 ordinary ones."""
 
+_SIZE_OF_ANY = 60
+_SIZE_OF_A_BYTE = 3
+_SHOWN = 60
 _NO_SIGNS = ("", "")
 
 
@@ -58,7 +74,9 @@ class TriggerIndex:
         self._signs: dict[str, dict[tuple[str, str], None]] = {}
         """From phrases with signs around them to these signs."""
         self._patterns: list[_Trigger] = []
+        patterns: list[OwnedPattern] = []
         problems: dict[str, tuple[Problem, ...]] = {}
+        room = MAX_ALL_PATTERNS_SIZE
         for number, skill in enumerate(skills):
             additions = skill.manifest.additions
             if additions is None:
@@ -68,29 +86,51 @@ class TriggerIndex:
                 self._add_phrase(_Trigger(number, TriggerKind.KEYWORD, keyword))
             for verb in triggers.verbs:
                 self._add_phrase(_Trigger(number, TriggerKind.VERB, verb))
-            self._patterns += [_Trigger(number, TriggerKind.PATTERN, each) for each in usable_patterns(triggers)]
-            if found := tuple(judge_triggers(triggers)):
+            judged = judge_patterns(triggers) if room > 0 else _leave_out(triggers)
+            room -= judged.size
+            for text, size in judged.usable:
+                room -= _SIZE_OF_ANY + _SIZE_OF_A_BYTE * len(text.encode())
+                self._patterns.append(_Trigger(number, TriggerKind.PATTERN, text))
+                patterns.append(OwnedPattern(number, text, size))
+            if found := (*judge_phrases(triggers), *judged.problems):
                 problems[skill.id] = found
+        self._pattern_set = PatternSet(patterns)
+        for place in sorted(self._pattern_set.left_out):
+            trigger = self._patterns[place]
+            skill_id = self._ids[trigger.skill]
+            problems[skill_id] = (*problems.get(skill_id, ()), _too_vague(trigger.what))
         self.problems: Mapping[str, tuple[Problem, ...]] = problems
         """From the id of a skill to what is wrong with its triggers."""
-        self._pattern_set = PatternSet([trigger.what for trigger in self._patterns])
 
     def match(self, message: str) -> tuple[Triggered, ...]:
         """Return the skills that the message speaks for, in their order, each once.
 
         Of several triggers of a skill, a keyword is reported before a verb and a verb before a pattern, and else the
-        one that comes first in the message.
+        one that comes first in the message. Of a long message that many or large patterns could match, these see the
+        beginning only.
         """
         text = message[:MAX_MESSAGE_LENGTH]
+        best = self._find_phrases(text)
+        matches = self._pattern_set.search(text, unless=lambda place: self._patterns[place].skill in best)
+        for place, found in matches:
+            best[self._patterns[place].skill] = (self._patterns[place], found)
+        return tuple(self._report(*best[number]) for number in sorted(best))
+
+    def cut_short(self, message: str) -> tuple[str, ...]:
+        """Return the ids of the skills with patterns for which not all of this message is searched."""
+        text = message[:MAX_MESSAGE_LENGTH]
+        best = self._find_phrases(text)
+        places = self._pattern_set.find_cut(text, unless=lambda place: self._patterns[place].skill in best)
+        return tuple(dict.fromkeys(self._ids[self._patterns[place].skill] for place in places))
+
+    def _find_phrases(self, text: str) -> dict[int, tuple[_Trigger, str]]:
+        """Return for each skill of which the text holds phrases the one to report, and what it found."""
         best: dict[int, tuple[_Trigger, str]] = {}
         for trigger, found in self._match_phrases(unicodedata.normalize("NFC", text)):
             known = best.get(trigger.skill)
             if known is None or (trigger.kind is TriggerKind.KEYWORD and known[0].kind is TriggerKind.VERB):
                 best[trigger.skill] = (trigger, found)
-        matches = self._pattern_set.search(text, unless=lambda place: self._patterns[place].skill in best)
-        for place, found in matches:
-            best[self._patterns[place].skill] = (self._patterns[place], found)
-        return tuple(self._report(*best[number]) for number in sorted(best))
+        return best
 
     def _report(self, trigger: _Trigger, found: str) -> Triggered:
         shown = " ".join(found.split())
@@ -125,6 +165,21 @@ class TriggerIndex:
                     seen.add(key)
                     found = text[word.start - len(before) : end + len(after)]
                     yield from ((trigger, found) for trigger in self._phrases.get(key, ()))
+
+
+def _leave_out(triggers: Triggers) -> JudgedPatterns:
+    """Return what is said of a skill's patterns when those of the skills before it have taken all room."""
+    if not triggers.patterns:
+        return JudgedPatterns()
+    message = f"its {len(triggers.patterns)} trigger patterns are left out: all skills together have too many of them"
+    remedy = "give keywords instead, or switch skills off"
+    return JudgedPatterns(problems=(make_problem("trigger-invalid", message, remedy=remedy),))
+
+
+def _too_vague(pattern: str) -> Problem:
+    message = f"the trigger pattern '{pattern[:_SHOWN]}' is left out: it has no word to look for, like too many others"
+    remedy = "let it hold a word that every match has, or give keywords instead"
+    return make_problem("trigger-invalid", message, remedy=remedy)
 
 
 def _add_signs(phrase: str, before: str, after: str) -> str:
