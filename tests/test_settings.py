@@ -323,6 +323,46 @@ def test_user_that_could_leave_the_folder_of_users_is_refused(tmp_path: Path, us
     assert error.message == f"{tmp_path}/prowess.toml:1: '{user}' cannot be a user's name"
 
 
+_SHARED = ["postgresql://db.example/prowess", "postgres://db.example/prowess"]
+
+
+@pytest.mark.parametrize("database", _SHARED)
+def test_people_who_share_a_server_go_by_their_login_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: str
+) -> None:
+    monkeypatch.setenv("LOGNAME", "carol")
+    in_file = f'database = "{database}"\n'
+    assert _load(tmp_path, in_file).place.user == "carol"
+    assert _load(tmp_path, "", environ={"PROWESS_DATABASE": database}).place.user == "carol"
+    assert _load(tmp_path, f'user = "anna"\n{in_file}').place.user == "anna"
+    assert _load(tmp_path, in_file, environ={"PROWESS_DATABASE": "memory"}).place.user == "local"
+
+
+@pytest.mark.parametrize("database", ["", "memory", "sqlite:///srv/state.db"])
+def test_who_shares_no_server_is_the_local_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: str) -> None:
+    monkeypatch.setenv("LOGNAME", "carol")
+    assert _load(tmp_path, f'database = "{database}"\n').place.user == "local"
+
+
+@pytest.mark.parametrize("name", ["CORP\\carol", "..", "a/b", "ü", "x" * 65])
+def test_login_name_that_cannot_be_a_users_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("LOGNAME", name)
+    assert _load(tmp_path, f'database = "{_SHARED[0]}"\n').place.user == "local"
+
+
+@pytest.mark.parametrize("error", [KeyError, OSError, ImportError])
+def test_machine_without_a_login_name_has_the_local_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fail() -> str:
+        raise error
+
+    monkeypatch.setattr("getpass.getuser", fail)
+    assert _load(tmp_path, f'database = "{_SHARED[0]}"\n').place.user == "local"
+
+
 # RemcoChat's table
 
 _REMCOCHAT = """

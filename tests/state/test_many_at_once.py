@@ -90,12 +90,12 @@ def test_killed_processes_leave_whole_changes_and_a_usable_store(url: str) -> No
 
 @pytest.mark.slow
 def test_decisions_reach_another_process_within_a_second(shared_store: StateStore, url: str) -> None:
-    shared_store.trust("/before")
+    shared_store.trust("/before", user="ann")
     changes: list[Callable[[], object]] = [
         lambda: shared_store.set_switch("", SwitchKey("core:pdf"), Switch.OFF),
         lambda: shared_store.set_grant(make_grant()),
-        lambda: shared_store.trust("/a"),
-        lambda: shared_store.untrust("/a"),
+        lambda: shared_store.trust("/a", user="ann"),
+        lambda: shared_store.untrust("/a", user="ann"),
     ]
     with start(_REPORT_CHANGES, url, str(len(changes))) as other:
         assert other.stdout is not None
@@ -110,7 +110,7 @@ def test_decisions_reach_another_process_within_a_second(shared_store: StateStor
 
 @pytest.mark.slow
 def test_activations_elsewhere_do_not_count_as_decisions(shared_store: StateStore, url: str) -> None:
-    shared_store.trust("/a")
+    shared_store.trust("/a", user="ann")
     before = shared_store.version()
     wait_for_all([start("store.activate(make_receipt())\nstore.open_session(make_session())", url)])
     assert shared_store.active(user="ann", session="chat") == (make_receipt(),)
@@ -120,32 +120,32 @@ def test_activations_elsewhere_do_not_count_as_decisions(shared_store: StateStor
 # Forks
 
 _FORK = """
-store.trust("/before")
+store.trust("/before", user="ann")
 ready, closed = os.pipe(), os.pipe()
 child = os.fork()
 if not child:
-    store.trust("/child/1")
+    store.trust("/child/1", user="ann")
     os.write(ready[1], b".")
     os.read(closed[0], 1)
-    store.trust("/child/2")
-    assert store.trusted_projects() >= {"/before", "/parent/1", "/child/1", "/child/2"}
+    store.trust("/child/2", user="ann")
+    assert store.trusted_projects(user="ann") >= {"/before", "/parent/1", "/child/1", "/child/2"}
     store.close()
     os._exit(0)
-store.trust("/parent/1")
+store.trust("/parent/1", user="ann")
 os.read(ready[0], 1)
 store.close()
 os.write(closed[1], b".")
 assert os.waitpid(child, 0)[1] == 0
-store.trust("/parent/2")
+store.trust("/parent/2", user="ann")
 """
 _FORK_AMONG_THREADS = """
 import signal
 ended = threading.Event()
 def work(who):
     while not ended.is_set():
-        store.trust(f"/{who}")
+        store.trust(f"/{who}", user="ann")
         store.version()
-        store.untrust(f"/{who}")
+        store.untrust(f"/{who}", user="ann")
 threads = [threading.Thread(target=work, args=(who,)) for who in range(4)]
 for thread in threads: thread.start()
 for n in range(8):
@@ -154,7 +154,7 @@ for n in range(8):
     if not child:
         signal.alarm(30)
         store.version()
-        store.trust(f"/child/{n}")
+        store.trust(f"/child/{n}", user="ann")
         store.close()
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0, n
@@ -167,22 +167,22 @@ for thread in threads: thread.join()
 def test_forked_process_has_a_connection_of_its_own(url: str) -> None:
     wait_for_all([start(_FORK, url)])
     with closing(open_store(url, state_file="")) as store:
-        assert store.trusted_projects() == {"/before", "/child/1", "/child/2", "/parent/1", "/parent/2"}
+        assert store.trusted_projects(user="ann") == {"/before", "/child/1", "/child/2", "/parent/1", "/parent/2"}
 
 
 @pytest.mark.slow
 def test_fork_among_busy_threads_leaves_no_lock_behind(url: str) -> None:
     wait_for_all([start(_FORK_AMONG_THREADS, url)])
     with closing(open_store(url, state_file="")) as store:
-        assert store.trusted_projects() == {f"/child/{n}" for n in range(8)}
+        assert store.trusted_projects(user="ann") == {f"/child/{n}" for n in range(8)}
 
 
 def test_forked_process_goes_on_with_a_copy_of_memory() -> None:
     script = """
-store.trust("/before")
+store.trust("/before", user="ann")
 child = os.fork()
-store.trust("/child" if not child else "/parent")
-assert store.trusted_projects() == {"/before", "/parent" if child else "/child"}
+store.trust("/child" if not child else "/parent", user="ann")
+assert store.trusted_projects(user="ann") == {"/before", "/parent" if child else "/child"}
 if not child:
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
@@ -192,10 +192,10 @@ assert os.waitpid(child, 0)[1] == 0
 
 def test_killed_writer_releases_its_lock(shared_store: StateStore, url: str) -> None:
     """A process that dies in the middle of a transaction."""
-    shared_store.trust("/a")
+    shared_store.trust("/a", user="ann")
     script = """
 def hang(transaction):
-    transaction.run("INSERT INTO trusted_projects (path) VALUES ('/half')")
+    transaction.run("INSERT INTO trust (owner, path) VALUES ('ann', '/half')")
     transaction.announce()
     print("writing", flush=True)
     time.sleep(60)
@@ -206,6 +206,6 @@ store._database.write(hang)
         assert writer.stdout.readline() == "writing\n"
         writer.kill()
     before = shared_store.version()
-    shared_store.trust("/b")
-    assert (shared_store.trusted_projects(), shared_store.version()) == ({"/a", "/b"}, before + 1)
+    shared_store.trust("/b", user="ann")
+    assert (shared_store.trusted_projects(user="ann"), shared_store.version()) == ({"/a", "/b"}, before + 1)
     assert writer.returncode == -signal.SIGKILL

@@ -23,7 +23,7 @@ except SettingsError as error:
 _LOADED = """
 import sys
 from prowess.state.opening import open_store
-open_store(sys.argv[1], state_file=sys.argv[2]).trust("/a")
+open_store(sys.argv[1], state_file=sys.argv[2]).trust("/a", user="ann")
 print(*sorted({"psycopg", "sqlite3"} & sys.modules.keys()))
 """
 
@@ -36,14 +36,14 @@ def _run(script: str, *arguments: str) -> str:
 
 def test_nothing_means_the_state_file(tmp_path: Path) -> None:
     with closing(open_store("", state_file=str(tmp_path / "state.db"))) as store:
-        store.trust("/a")
+        store.trust("/a", user="ann")
     assert (tmp_path / "state.db").exists()
 
 
 @pytest.mark.parametrize("slashes", ["//", "///"])
 def test_sqlite_address_means_that_file(tmp_path: Path, slashes: str) -> None:
     with closing(open_store(f"sqlite:{slashes}{tmp_path}/with%20space.db", state_file="/nowhere/state.db")) as store:
-        store.trust("/a")
+        store.trust("/a", user="ann")
     assert (tmp_path / "with space.db").exists()
 
 
@@ -51,8 +51,8 @@ def test_sqlite_address_means_that_file(tmp_path: Path, slashes: str) -> None:
 def test_memory_leaves_no_file(tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with closing(open_store(database, state_file=str(tmp_path / "state.db"))) as store:
-        store.trust("/a")
-        assert store.trusted_projects() == {"/a"}
+        store.trust("/a", user="ann")
+        assert store.trusted_projects(user="ann") == {"/a"}
     assert list(tmp_path.iterdir()) == []
 
 

@@ -27,17 +27,27 @@ def store(postgres_url: str) -> Iterator[SqlStore]:
 
 
 def test_everything_is_in_a_schema_of_its_own(postgres: Cluster, store: SqlStore, postgres_url: str) -> None:
-    store.trust("/a")
+    store.trust("/a", user="ann")
     rows = postgres.ask(
         "SELECT schemaname, tablename FROM pg_tables WHERE schemaname !~ '^(pg_|info)'", url=postgres_url
     )
-    tables = ("grants", "receipts", "revisions", "schema_version", "sessions", "switches", "trusted_projects")
+    tables = ("grants", "receipts", "revisions", "schema_version", "sessions", "switches", "trust")
     assert sorted(rows) == [("prowess", table) for table in tables]
+
+
+def test_texts_are_in_the_order_of_their_bytes_whatever_language_the_server_speaks(postgres: Cluster) -> None:
+    postgres.ask("CREATE DATABASE english TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'")
+    ids = ["core:B", "core:a", "core:a-b", "core:aa", "core:b"]
+    with closing(SqlStore(PostgresDatabase(postgres.url("english")))) as store:
+        for number, skill in enumerate(reversed(ids)):
+            store.activate(make_receipt(f"r{number}", session=skill, skill=skill))
+        assert list(store.recent_skills(user="ann", since=0.0, limit=9)) == ids
+        assert [session.id for session in store.sessions(user="ann")] == ids
 
 
 def test_store_holds_one_connection_and_gives_it_back(postgres: Cluster, store: SqlStore, postgres_url: str) -> None:
     count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'prowess'"
-    store.trust("/a")
+    store.trust("/a", user="ann")
     store.version()
     assert postgres.ask(count) == [(1,)]
     store.close()
@@ -63,23 +73,23 @@ def test_failed_work_leaves_nothing_behind(postgres_url: str) -> None:
     with closing(PostgresDatabase(postgres_url)) as database:
         with pytest.raises(ZeroDivisionError):
             database.write(
-                lambda it: (it.run("INSERT INTO trusted_projects (path) VALUES ('/a')"), it.announce(), 1 // 0)
+                lambda it: (it.run("INSERT INTO trust (owner, path) VALUES ('ann', '/a')"), it.announce(), 1 // 0)
             )
-        assert (database.read("SELECT path FROM trusted_projects"), database.announced()) == ([], 1)
-        assert database.write(lambda it: it.run("INSERT INTO trusted_projects (path) VALUES ('/b')")) == 1
+        assert (database.read("SELECT path FROM trust"), database.announced()) == ([], 1)
+        assert database.write(lambda it: it.run("INSERT INTO trust (owner, path) VALUES ('ann', '/b')")) == 1
 
 
 # Lost connections
 
 
 def test_connection_lost_between_calls_is_not_noticed(postgres: Cluster, store: SqlStore, postgres_url: str) -> None:
-    store.trust("/a")
+    store.trust("/a", user="ann")
     before = store.version()
     for project in ("/b", "/c", "/d"):
         assert postgres.terminate_connections(postgres_url) == 1
-        assert store.trust(project)
+        assert store.trust(project, user="ann")
     assert postgres.terminate_connections(postgres_url) == 1
-    assert store.trusted_projects() == {"/a", "/b", "/c", "/d"}
+    assert store.trusted_projects(user="ann") == {"/a", "/b", "/c", "/d"}
     assert postgres.terminate_connections(postgres_url) == 1
     assert store.version() == before + 3
 
@@ -88,7 +98,7 @@ def test_news_are_heard_after_a_lost_connection(postgres: Cluster, store: SqlSto
     before = store.version()
     postgres.terminate_connections(postgres_url)
     with closing(SqlStore(PostgresDatabase(postgres_url))) as other:
-        other.trust("/a")
+        other.trust("/a", user="ann")
         made_at = time.monotonic()
     while store.version() == before:
         assert time.monotonic() - made_at < 1.0
@@ -100,13 +110,13 @@ def test_connection_lost_in_a_transaction_does_the_work_again(postgres: Cluster,
     with closing(PostgresDatabase(postgres_url)) as database:
 
         def work(transaction: Transaction) -> int:
-            calls.append(transaction.run("INSERT INTO trusted_projects (path) VALUES ('/a')"))
+            calls.append(transaction.run("INSERT INTO trust (owner, path) VALUES ('ann', '/a')"))
             if len(calls) < 3:
                 postgres.terminate_connections(postgres_url)
-            return transaction.run("INSERT INTO trusted_projects (path) VALUES ('/b')")
+            return transaction.run("INSERT INTO trust (owner, path) VALUES ('ann', '/b')")
 
         assert database.write(work) == 1
-        assert (calls, database.read("SELECT path FROM trusted_projects")) == ([1, 1, 1], [("/a",), ("/b",)])
+        assert (calls, database.read("SELECT path FROM trust")) == ([1, 1, 1], [("/a",), ("/b",)])
 
 
 @pytest.mark.slow
@@ -117,9 +127,9 @@ def test_lost_commit_is_done_once_and_answered_truly(postgres_url: str, losses: 
     with lossy_proxy(postgres_url) as proxy, closing(SqlStore(PostgresDatabase(proxy.url))) as store:
         before = store.version()
         proxy.losses = list(losses)
-        assert store.trust("/a")
+        assert store.trust("/a", user="ann")
         proxy.losses = list(losses)
-        assert store.untrust("/a")
+        assert store.untrust("/a", user="ann")
         proxy.losses = list(losses)
         store.set_grant(make_grant())
         proxy.losses = list(losses)
@@ -141,7 +151,7 @@ def test_lost_commit_is_done_once_and_answered_truly(postgres_url: str, losses: 
 def test_connections_lost_at_any_moment_lose_nothing_and_double_nothing(
     postgres: Cluster, store: SqlStore, postgres_url: str
 ) -> None:
-    store.trust("/before")
+    store.trust("/before", user="ann")
     before, ended = store.version(), threading.Event()
     terminated: list[int] = []
 
@@ -153,7 +163,7 @@ def test_connections_lost_at_any_moment_lose_nothing_and_double_nothing(
     saboteur.start()
     try:
         for number in range(100):
-            assert store.trust(f"/{number}")
+            assert store.trust(f"/{number}", user="ann")
             receipt = make_receipt(f"r{number}", digest=f"d{number}", at=float(number))
             assert store.activate(receipt) == receipt
             store.set_grant(make_grant(f"d{number}"))
@@ -161,7 +171,7 @@ def test_connections_lost_at_any_moment_lose_nothing_and_double_nothing(
         ended.set()
         saboteur.join()
     assert sum(terminated) > 3
-    assert store.trusted_projects() == {"/before", *(f"/{number}" for number in range(100))}
+    assert store.trusted_projects(user="ann") == {"/before", *(f"/{number}" for number in range(100))}
     ends = [receipt.ended_at for receipt in store.receipts(user="ann")]
     assert ends == [None, *(float(number) for number in reversed(range(1, 100)))]
     assert len(store.grants(user="ann")) == 100
@@ -175,23 +185,23 @@ def test_transactions_that_wait_for_each_other_both_succeed(postgres_url: str) -
 
     def change(first: str, second: str) -> None:
         def work(transaction: Transaction) -> None:
-            transaction.run("UPDATE trusted_projects SET path = path || '.' WHERE path LIKE ?", (first,))
+            transaction.run("UPDATE trust SET path = path || '.' WHERE path LIKE ?", (first,))
             calls.append(first)
             if calls.count(first) == 1:
                 both_have_begun.wait(30.0)
-            transaction.run("UPDATE trusted_projects SET path = path || '.' WHERE path LIKE ?", (second,))
+            transaction.run("UPDATE trust SET path = path || '.' WHERE path LIKE ?", (second,))
 
         with closing(PostgresDatabase(postgres_url)) as database:
             database.write(work)
 
     with closing(SqlStore(PostgresDatabase(postgres_url))) as store:
-        store.trust("/a")
-        store.trust("/b")
+        store.trust("/a", user="ann")
+        store.trust("/b", user="ann")
         with ThreadPoolExecutor(2) as threads:
             done = [threads.submit(change, "/a%", "/b%"), threads.submit(change, "/b%", "/a%")]
         assert [future.result() for future in done] == [None, None]
         assert len(calls) == 3
-        assert store.trusted_projects() == {"/a..", "/b.."}
+        assert store.trusted_projects(user="ann") == {"/a..", "/b.."}
 
 
 # Servers that are away, or do not want us
@@ -201,9 +211,13 @@ def test_transactions_that_wait_for_each_other_both_succeed(postgres_url: str) -
 def test_stopped_server_is_reported_within_the_bound_and_used_again_later(postgres: Cluster) -> None:
     url = postgres.make_database().replace("prowess@", "prowess:geheim@")
     with closing(SqlStore(PostgresDatabase(url, patience_seconds=1.0))) as store:
-        store.trust("/a")
+        store.trust("/a", user="ann")
         with postgres.stopped():
-            for attempt in (lambda: store.trust("/b"), store.trusted_projects, store.version):
+            for attempt in (
+                lambda: store.trust("/b", user="ann"),
+                lambda: store.trusted_projects(user="ann"),
+                store.version,
+            ):
                 start = time.monotonic()
                 with pytest.raises(WorldError) as caught:
                     attempt()
@@ -211,21 +225,21 @@ def test_stopped_server_is_reported_within_the_bound_and_used_again_later(postgr
                 assert caught.value.code == "state-unreachable"
                 assert url.replace(":geheim", "") in caught.value.message
                 assert "geheim" not in caught.value.message + caught.value.hint + str(caught.value.__cause__)
-        assert store.trusted_projects() == {"/a"}
-        assert store.trust("/b")
+        assert store.trusted_projects(user="ann") == {"/a"}
+        assert store.trust("/b", user="ann")
 
 
 @pytest.mark.slow
 def test_server_that_comes_back_in_time_is_not_missed(postgres: Cluster, store: SqlStore) -> None:
-    store.trust("/a")
+    store.trust("/a", user="ann")
     postgres.stop()
     starter = threading.Timer(0.5, postgres.start)
     starter.start()
     try:
-        assert store.trust("/b")
+        assert store.trust("/b", user="ann")
     finally:
         starter.join()
-    assert store.trusted_projects() == {"/a", "/b"}
+    assert store.trusted_projects(user="ann") == {"/a", "/b"}
 
 
 def test_user_without_rights_is_told_at_once(postgres: Cluster, postgres_url: str) -> None:
@@ -233,7 +247,7 @@ def test_user_without_rights_is_told_at_once(postgres: Cluster, postgres_url: st
     postgres.ask("CREATE ROLE guest LOGIN")
     start = time.monotonic()
     with pytest.raises(WorldError) as caught:
-        SqlStore(PostgresDatabase(postgres_url.replace("prowess@", "guest@"))).trust("/a")
+        SqlStore(PostgresDatabase(postgres_url.replace("prowess@", "guest@"))).trust("/a", user="ann")
     assert time.monotonic() - start < 3.0
     assert caught.value.code == "state-unusable"
     assert "permission denied" in caught.value.message
@@ -244,13 +258,13 @@ def test_user_who_owns_nothing_but_the_schema_can_use_it(postgres: Cluster, post
     postgres.ask("CREATE ROLE app LOGIN")
     postgres.ask("CREATE SCHEMA prowess AUTHORIZATION app", url=postgres_url)
     with closing(SqlStore(PostgresDatabase(postgres_url.replace("prowess@", "app@")))) as store:
-        assert store.trust("/a")
+        assert store.trust("/a", user="ann")
 
 
 def test_text_too_long_for_an_index_is_the_worlds_fault(store: SqlStore) -> None:
-    store.trust("/a")
+    store.trust("/a", user="ann")
     path = "/" + "".join(chr(0x4E00 + number % 20_000) for number in range(0, 4_000_000, 997))
     with pytest.raises(WorldError) as caught:
-        store.trust(path)
+        store.trust(path, user="ann")
     assert caught.value.code == "state-unusable"
-    assert store.trusted_projects() == {"/a"}
+    assert store.trusted_projects(user="ann") == {"/a"}

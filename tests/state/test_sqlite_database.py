@@ -29,7 +29,7 @@ from prowess.state.opening import open_store
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 store = open_store("", state_file=sys.argv[1])
-print(sorted(store.trusted_projects()), store.version(), len(store.sessions(user="ann")))
+print(sorted(store.trusted_projects(user="ann")), store.version(), len(store.sessions(user="ann")))
 """
 
 
@@ -56,20 +56,20 @@ def public_path() -> Iterator[str]:
 
 def test_reading_makes_no_file(store: SqlStore, path: str) -> None:
     store.switches()
-    store.trusted_projects()
+    store.trusted_projects(user="ann")
     store.sessions(user="ann")
     assert store.version() == 0
     assert not os.path.exists(os.path.dirname(path))
 
 
 def test_home_is_for_its_owner_only(store: SqlStore, path: str) -> None:
-    store.trust("/a")
+    store.trust("/a", user="ann")
     assert stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
 
 
 def test_every_migration_was_applied(store: SqlStore, path: str) -> None:
-    store.trust("/a")
+    store.trust("/a", user="ann")
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -77,7 +77,7 @@ def test_every_migration_was_applied(store: SqlStore, path: str) -> None:
 
 def test_file_that_may_only_be_read_is_read(public_path: str) -> None:
     store = SqlStore(SqliteDatabase(public_path))
-    store.trust("/a")
+    store.trust("/a", user="ann")
     store.open_session(make_session())
     store.close()
     assert _read_without_rights(public_path) == "['/a'] 2 1\n"
@@ -111,9 +111,11 @@ def _read_without_rights(path: str) -> str:
 def test_failed_work_leaves_nothing_behind(path: str) -> None:
     database = SqliteDatabase(path)
     with pytest.raises(ZeroDivisionError):
-        database.write(lambda it: (it.run("INSERT INTO trusted_projects (path) VALUES ('/a')"), it.announce(), 1 // 0))
-    assert (database.read("SELECT path FROM trusted_projects"), database.announced()) == ([], 1)
-    assert database.write(lambda it: it.run("INSERT INTO trusted_projects (path) VALUES ('/b')")) == 1
+        database.write(
+            lambda it: (it.run("INSERT INTO trust (owner, path) VALUES ('ann', '/a')"), it.announce(), 1 // 0)
+        )
+    assert (database.read("SELECT path FROM trust"), database.announced()) == ([], 1)
+    assert database.write(lambda it: it.run("INSERT INTO trust (owner, path) VALUES ('ann', '/b')")) == 1
     database.close()
 
 
@@ -126,9 +128,9 @@ def test_second_open_receipt_of_a_skill_is_against_the_law_of_the_database(store
 
 def test_memory_is_forgotten_when_it_is_closed() -> None:
     store = SqlStore(SqliteDatabase(":memory:"))
-    store.trust("/a")
+    store.trust("/a", user="ann")
     store.close()
-    assert store.trusted_projects() == frozenset()
+    assert store.trusted_projects(user="ann") == frozenset()
     store.close()
 
 
@@ -158,7 +160,7 @@ def test_damaged_file_is_the_worlds_fault_and_left_alone(path: str, content: byt
     os.makedirs(os.path.dirname(path))
     Path(path).write_bytes(content)
     store = SqlStore(SqliteDatabase(path))
-    for attempt in (lambda: store.trust("/a"), store.trusted_projects, store.version):
+    for attempt in (lambda: store.trust("/a", user="ann"), lambda: store.trusted_projects(user="ann"), store.version):
         with pytest.raises(WorldError) as caught:
             attempt()
         assert caught.value.code == "state-unusable"
@@ -182,13 +184,13 @@ def test_file_damaged_in_the_middle_is_the_worlds_fault_and_left_alone(store: Sq
 def test_folder_in_place_of_the_file_is_the_worlds_fault(path: str) -> None:
     os.makedirs(path)
     with pytest.raises(WorldError):
-        SqlStore(SqliteDatabase(path)).trust("/a")
+        SqlStore(SqliteDatabase(path)).trust("/a", user="ann")
 
 
 def test_home_that_is_a_file_is_the_worlds_fault(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WorldError):
-        SqlStore(SqliteDatabase(str(tmp_path / "file" / "state.db"))).trust("/a")
+        SqlStore(SqliteDatabase(str(tmp_path / "file" / "state.db"))).trust("/a", user="ann")
 
 
 def test_position_that_is_not_known_is_the_worlds_fault(store: SqlStore, path: str) -> None:

@@ -33,10 +33,10 @@ def _reopened(url: str) -> StateStore:
 
 
 def test_new_store_is_empty(store: StateStore) -> None:
-    assert (store.switches(), store.trusted_projects()) == ({}, frozenset())
+    assert (store.switches(), store.trusted_projects(user="ann")) == ({}, frozenset())
     assert (store.grants(user="ann"), store.find_grant(user="ann", digest="d1")) == ((), None)
     assert (store.sessions(user="ann"), store.receipts(user="ann"), store.usage(user="ann")) == ((), (), ())
-    assert (store.active(user="ann", session="chat"), store.forget_receipts(before=9.0)) == ((), 0)
+    assert (store.active(user="ann", session="chat"), store.forget_receipts(user="ann", before=9.0)) == ((), 0)
 
 
 @pytest.mark.requirement("R37")
@@ -70,16 +70,33 @@ def test_switches_of_agents_and_of_roots_are_apart(store: StateStore) -> None:
 
 
 def test_trust_says_whether_it_is_new(shared_store: StateStore, url: str) -> None:
-    assert [shared_store.trust("/a"), shared_store.trust("/a"), shared_store.trust("/b")] == [True, False, True]
+    assert [shared_store.trust(path, user="ann") for path in ("/a", "/a", "/b")] == [True, False, True]
     other = _reopened(url)
-    assert shared_store.trusted_projects() == other.trusted_projects() == {"/a", "/b"}
+    assert shared_store.trusted_projects(user="ann") == other.trusted_projects(user="ann") == {"/a", "/b"}
     other.close()
 
 
 def test_untrust_says_whether_it_was_trusted(store: StateStore) -> None:
-    store.trust("/a")
-    assert [store.untrust("/a"), store.untrust("/a"), store.untrust("/b")] == [True, False, False]
-    assert store.trusted_projects() == frozenset()
+    store.trust("/a", user="ann")
+    assert [store.untrust(path, user="ann") for path in ("/a", "/a", "/b")] == [True, False, False]
+    assert store.trusted_projects(user="ann") == frozenset()
+
+
+@pytest.mark.requirement("K7")
+def test_project_that_one_user_trusts_is_not_trusted_by_another(store: StateStore) -> None:
+    store.trust("/a", user="ann")
+    assert (store.trusted_projects(user="ann"), store.trusted_projects(user="bob")) == ({"/a"}, frozenset())
+    assert [store.untrust("/a", user="bob"), store.trust("/a", user="bob")] == [False, True]
+    assert store.untrust("/a", user="bob")
+    assert store.trusted_projects(user="ann") == {"/a"}
+
+
+def test_project_that_is_trusted_for_everybody_is_so_until_somebody_takes_it_back(store: StateStore) -> None:
+    store.trust("/a", user="")
+    assert [store.trusted_projects(user=user) for user in ("ann", "bob")] == [{"/a"}, {"/a"}]
+    assert not store.trust("/a", user="ann")
+    assert store.untrust("/a", user="bob")
+    assert [store.trusted_projects(user=user) for user in ("ann", "bob")] == [{"/a"}, frozenset()]
 
 
 @pytest.mark.parametrize("text", _ODD_TEXTS)
@@ -93,14 +110,20 @@ def test_any_text_is_kept_as_it_is(store: StateStore, text: str) -> None:
         consent=text,
     )
     store.set_switch(text, SwitchKey(text, text), Switch.OFF)
-    store.trust(text)
+    store.trust(text, user=text)
     store.set_grant(grant)
     store.activate(receipt)
-    assert (store.switches(), store.trusted_projects()) == ({(text, SwitchKey(text, text)): Switch.OFF}, {text})
+    store.keep_prompt_basis(SessionRecord(text, text, text, 1.0, 1.0), text)
+    assert (store.switches(), store.trusted_projects(user=text)) == (
+        {(text, SwitchKey(text, text)): Switch.OFF},
+        {text},
+    )
     assert store.find_grant(user=text, digest=text, session=text) == grant
     assert store.receipts(user=text, session=text) == (receipt,)
     assert store.sessions(user=text) == (SessionRecord(text, text, text, 1.0, 1.0, (text,)),)
     assert store.usage(user=text) == (Usage(text, text, 1, 1, 25, 1.0),)
+    assert store.recent_skills(user=text, since=0.0, limit=9) == (text,)
+    assert store.prompt_basis(user=text, session=text) == text
 
 
 # Grants
@@ -141,6 +164,21 @@ def test_decision_of_a_session_counts_before_the_general_one(store: StateStore) 
     assert store.find_grant(user="ann", digest="d1", session="chat") == own
     assert store.find_grant(user="ann", digest="d1", session="other") == general
     assert store.find_grant(user="ann", digest="d1") == general
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize("own_decision", Decision)
+@pytest.mark.parametrize(("own_at", "refused_at", "counts"), [(1.0, 2.0, ""), (1.0, 1.0, ""), (2.0, 1.0, "chat")])
+def test_general_refusal_counts_before_what_a_session_decided_earlier(
+    store: StateStore, own_decision: Decision, own_at: float, refused_at: float, counts: str
+) -> None:
+    decisions = {
+        "": make_grant(decision=Decision.REFUSE, at=refused_at),
+        "chat": make_grant(session="chat", decision=own_decision, at=own_at),
+    }
+    for grant in decisions.values():
+        store.set_grant(grant)
+    assert store.find_grant(user="ann", digest="d1", session="chat") == decisions[counts]
 
 
 @pytest.mark.requirement("R91")
@@ -202,6 +240,32 @@ def test_revoking_forgets_decisions_by_skill_and_session(
     assert len(store.grants(user="bob")) == 1
 
 
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize(
+    ("skill", "session", "left"),
+    [
+        (SwitchKey("core:pdf"), None, {("d3", "")}),
+        (SwitchKey("core:unknown"), None, {("d1", ""), ("d3", "")}),
+        (SwitchKey("core:pdf"), "chat", {("d1", ""), ("d2", ""), ("d3", "")}),
+        (None, None, {("d1", ""), ("d3", "")}),
+    ],
+)
+def test_revoking_by_digest_forgets_what_was_decided_for_another_skill_of_the_same_files(
+    store: StateStore, skill: SwitchKey | None, session: str | None, left: set[tuple[str, str]]
+) -> None:
+    for grant in (
+        make_grant("d1"),
+        make_grant("d2", skill="core:twin"),
+        make_grant("d2", skill="core:twin", session="chat"),
+        make_grant("d3", skill="core:other"),
+        make_grant("d2", user="bob"),
+    ):
+        store.set_grant(grant)
+    assert store.revoke_grants(user="ann", skill=skill, digest="d2", session=session) == 4 - len(left)
+    assert {(grant.digest, grant.session) for grant in store.grants(user="ann")} == left
+    assert len(store.grants(user="bob")) == 1
+
+
 # Sessions and receipts
 
 
@@ -220,6 +284,16 @@ def test_session_is_remembered_with_the_names_of_its_skills(shared_store: StateS
 def test_session_never_goes_back_in_time(store: StateStore) -> None:
     store.open_session(make_session(at=5.0))
     assert store.open_session(make_session(at=2.0)) == make_session(at=5.0)
+
+
+def test_touched_session_is_used_again_and_otherwise_the_same(store: StateStore) -> None:
+    store.activate(make_receipt(at=1.0))
+    store.open_session(make_session(user="bob", at=1.0))
+    store.touch_session(user="ann", session="chat", at=5.0)
+    store.touch_session(user="ann", session="chat", at=3.0)
+    store.touch_session(user="ann", session="unknown", at=5.0)
+    assert store.sessions(user="ann") == (SessionRecord("ann", "chat", "main", 1.0, 5.0, ("pdf",)),)
+    assert store.sessions(user="bob") == (make_session(user="bob", at=1.0),)
 
 
 def test_sessions_are_listed_by_their_last_use(store: StateStore) -> None:
@@ -363,6 +437,21 @@ def test_one_receipt_can_be_put_into_the_context_again(store: StateStore) -> Non
     assert [receipt.in_context for receipt in store.active(user="ann", session="chat")] == [False, True]
 
 
+@pytest.mark.requirement("K6")
+def test_only_the_open_receipt_that_is_meant_enters_the_context(store: StateStore) -> None:
+    for user, session in (("ann", "chat"), ("ann", "other"), ("bob", "chat")):
+        store.activate(make_receipt("r1", user=user, session=session))
+        store.mark_context(user=user, session=session, in_context=frozenset())
+    store.activate(make_receipt("r2", skill="core:zip"))
+    store.mark_context(user="ann", session="chat", in_context=frozenset())
+    store.deactivate(user="ann", session="chat", skill="core:zip", at=2.0)
+    for receipt in ("r1", "r1", "r2", "unknown"):
+        store.enter_context(user="ann", session="chat", receipt=receipt)
+    marks = {(one.session, one.id): one.in_context for one in store.receipts(user="ann")}
+    assert marks == {("chat", "r1"): True, ("chat", "r2"): False, ("other", "r1"): False}
+    assert [one.in_context for one in store.receipts(user="bob")] == [False]
+
+
 def test_what_a_prompt_was_planned_from_is_kept_with_its_session(store: StateStore) -> None:
     assert store.prompt_basis(user="ann", session="s") == ""
     store.keep_prompt_basis(SessionRecord("ann", "s", "helper", 1.0, 1.0), "first")
@@ -370,8 +459,18 @@ def test_what_a_prompt_was_planned_from_is_kept_with_its_session(store: StateSto
     assert store.prompt_basis(user="ann", session="s") == "second"
     assert (store.prompt_basis(user="bob", session="s"), store.prompt_basis(user="ann", session="t")) == ("", "")
     assert store.sessions(user="ann") == (SessionRecord("ann", "s", "helper", 1.0, 2.0),)
-    store.end_session(user="ann", session="s", at=3.0)
+    store.activate(make_receipt(session="s", at=3.0))
+    store.open_session(make_session("s", at=4.0))
+    assert store.prompt_basis(user="ann", session="s") == "second"
+    store.end_session(user="ann", session="s", at=5.0)
     assert store.prompt_basis(user="ann", session="s") == ""
+
+
+def test_what_a_prompt_was_planned_from_is_found_by_another_process(shared_store: StateStore, url: str) -> None:
+    shared_store.keep_prompt_basis(SessionRecord("ann", "s", "helper", 1.0, 1.0), "x" * 100_000)
+    other = _reopened(url)
+    assert other.prompt_basis(user="ann", session="s") == "x" * 100_000
+    other.close()
 
 
 def test_recent_skills_are_told_the_latest_first(store: StateStore) -> None:
@@ -380,7 +479,26 @@ def test_recent_skills_are_told_the_latest_first(store: StateStore) -> None:
     assert store.recent_skills(user="ann", since=0.0, limit=10) == ("core:c", "core:a", "core:b")
     assert store.recent_skills(user="ann", since=2.0, limit=1) == ("core:c",)
     assert store.recent_skills(user="bob", since=0.0, limit=10) == ()
-    assert (store.count_sessions(user="ann"), store.count_sessions(user="ann", since=2.0)) == (4, 2)
+
+
+def test_recent_skills_of_one_moment_are_in_the_order_of_their_ids(store: StateStore) -> None:
+    for number, skill in enumerate(["core:b", "core:B", "core:a", "core:é", "core:a-b", "core:aa"]):
+        store.activate(make_receipt(f"r{number}", skill=skill))
+    everything = store.recent_skills(user="ann", since=1.0, limit=10)
+    assert everything == ("core:B", "core:a", "core:a-b", "core:aa", "core:b", "core:é")
+    assert store.recent_skills(user="ann", since=1.0, limit=2) == everything[:2]
+    assert store.recent_skills(user="ann", since=1.0, limit=0) == ()
+
+
+def test_sessions_are_counted_by_whether_they_activated_a_skill(store: StateStore) -> None:
+    assert store.count_sessions(user="ann") == 0
+    store.open_session(make_session("idle"))
+    for number, session in enumerate(["a", "a", "b", "c"]):
+        store.activate(make_receipt(f"r{number}", skill=f"core:{number}", session=session, at=float(number)))
+    store.activate(make_receipt(user="bob", session="x", at=9.0))
+    store.end_session(user="ann", session="c", at=4.0)
+    assert [store.count_sessions(user="ann", since=since) for since in (0.0, 2.0, 3.0, 3.5)] == [3, 2, 1, 0]
+    assert store.count_sessions(user="bob") == 1
 
 
 def test_usage_counts_activations_sessions_and_tokens(store: StateStore) -> None:
@@ -405,38 +523,55 @@ def test_forgetting_takes_ended_receipts_and_unused_sessions(store: StateStore) 
     store.set_grant(make_grant("d3", at=1.0))
     store.deactivate(user="ann", session="used", skill="core:a", at=5.0)
     store.open_session(make_session("used", at=9.0))
-    assert store.forget_receipts(before=8.0) == 3
+    assert store.forget_receipts(user="ann", before=8.0) == 3
     assert [receipt.id for receipt in store.receipts(user="ann")] == ["r4"]
     assert [(session.id, session.active) for session in store.sessions(user="ann")] == [("used", ("b",))]
     assert {grant.digest for grant in store.grants(user="ann")} == {"d2", "d3"}
+
+
+@pytest.mark.requirement("R91")
+def test_forgetting_takes_nothing_of_another_user(store: StateStore) -> None:
+    for user in ("ann", "bob"):
+        store.activate(make_receipt("r1", user=user, session="ended"))
+        store.end_session(user=user, session="ended", at=2.0)
+        store.activate(make_receipt("r2", user=user, session="idle"))
+        store.set_grant(make_grant(user=user, session="idle"))
+    of_bob = (store.receipts(user="bob"), store.sessions(user="bob"), store.grants(user="bob"))
+    assert store.forget_receipts(user="ann", before=9.0) == 2
+    assert (store.receipts(user="ann"), store.sessions(user="ann"), store.grants(user="ann")) == ((), (), ())
+    assert (store.receipts(user="bob"), store.sessions(user="bob"), store.grants(user="bob")) == of_bob
+    assert [len(part) for part in of_bob] == [2, 1, 1]
 
 
 # The store itself
 
 
 def test_version_stays_while_nobody_decides_anything(store: StateStore) -> None:
-    store.trust("/a")
+    store.trust("/a", user="ann")
     store.set_switch("", SwitchKey("core:pdf"), Switch.OFF)
     store.set_grant(make_grant())
     before = store.version()
     store.open_session(make_session())
     store.activate(make_receipt())
     store.mark_context(user="ann", session="chat", in_context=frozenset())
+    store.enter_context(user="ann", session="chat", receipt="r1")
+    store.touch_session(user="ann", session="chat", at=2.0)
+    store.keep_prompt_basis(make_session(), "basis")
     store.deactivate(user="ann", session="chat", skill="core:pdf", at=2.0)
-    store.trust("/a")
-    store.untrust("/b")
+    store.trust("/a", user="ann")
+    store.untrust("/b", user="ann")
     store.set_switch("", SwitchKey("core:pdf"), Switch.OFF)
     store.revoke_grants(user="bob")
     store.end_session(user="ann", session="chat", at=2.0)
-    store.forget_receipts(before=9.0)
+    store.forget_receipts(user="ann", before=9.0)
     assert store.version() == before
 
 
 def test_version_changes_with_every_decision(store: StateStore) -> None:
     versions = [store.version()]
     decisions = (
-        lambda: store.trust("/a"),
-        lambda: store.untrust("/a"),
+        lambda: store.trust("/a", user="ann"),
+        lambda: store.untrust("/a", user="ann"),
         lambda: store.set_switch("", SwitchKey("core:pdf"), Switch.OFF),
         lambda: store.set_switch("", SwitchKey("core:pdf"), Switch.ON),
         lambda: store.set_grant(make_grant()),
@@ -444,7 +579,7 @@ def test_version_changes_with_every_decision(store: StateStore) -> None:
         lambda: store.set_grant(make_grant(session="chat")),
         lambda: store.end_session(user="ann", session="chat", at=1.0),
         lambda: store.set_grant(make_grant(session="chat")),
-        lambda: store.forget_receipts(before=9.0),
+        lambda: store.forget_receipts(user="ann", before=9.0),
     )
     for decide in decisions:
         decide()
@@ -453,8 +588,8 @@ def test_version_changes_with_every_decision(store: StateStore) -> None:
 
 
 def test_closed_store_opens_again_when_it_is_used(shared_store: StateStore) -> None:
-    shared_store.trust("/a")
+    shared_store.trust("/a", user="ann")
     before = shared_store.version()
     shared_store.close()
     shared_store.close()
-    assert (shared_store.trusted_projects(), shared_store.version()) == ({"/a"}, before)
+    assert (shared_store.trusted_projects(user="ann"), shared_store.version()) == ({"/a"}, before)

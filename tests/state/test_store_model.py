@@ -30,6 +30,8 @@ class _Stores(RuleBasedStateMachine):
         self.sessions: dict[tuple[str, str], SessionRecord] = {}
         self.receipts: list[Receipt] = []
         self.grants: dict[tuple[str, str, str], Grant] = {}
+        self.trust_of: set[tuple[str, str]] = set()
+        self.bases: dict[tuple[str, str], str] = {}
         self.version = self.store.version()
 
     def teardown(self) -> None:
@@ -49,7 +51,7 @@ class _Stores(RuleBasedStateMachine):
 
     def use(self, user: str, session: str, at: float) -> None:
         known = self.sessions.get((user, session), make_session(session, user=user, at=at))
-        self.sessions[user, session] = replace(known, used_at=at)
+        self.sessions[user, session] = replace(known, used_at=max(known.used_at, at))
 
     def expect_decisions(self, *, changed: int) -> None:
         before, self.version = self.version, self.store.version()
@@ -62,6 +64,23 @@ class _Stores(RuleBasedStateMachine):
         found = self.store.open_session(make_session(session, user=user, at=at))
         names = tuple(receipt.name for receipt in self.open(user, session))
         assert found == replace(self.sessions[user, session], active=names)
+        self.expect_decisions(changed=0)
+
+    @rule(user=_USERS, session=_SESSIONS, ahead=st.integers(-3, 3))
+    def touch_session(self, user: str, session: str, ahead: int) -> None:
+        """By a clock that is not quite this one."""
+        at = self.tick() + ahead
+        if (user, session) in self.sessions:
+            self.use(user, session, at)
+        self.store.touch_session(user=user, session=session, at=at)
+        self.expect_decisions(changed=0)
+
+    @rule(user=_USERS, session=_SESSIONS, basis=st.sampled_from(["x", "y"]))
+    def keep_prompt_basis(self, user: str, session: str, basis: str) -> None:
+        at = self.tick()
+        self.use(user, session, at)
+        self.bases[user, session] = basis
+        self.store.keep_prompt_basis(make_session(session, user=user, at=at), basis)
         self.expect_decisions(changed=0)
 
     @rule(user=_USERS, session=_SESSIONS, skill=_SKILLS, digest=_DIGESTS)
@@ -94,12 +113,39 @@ class _Stores(RuleBasedStateMachine):
         ids = frozenset(receipt.id for receipt in self.open(user, session) if receipt.skill in kept)
         self.store.mark_context(user=user, session=session, in_context=ids)
 
+    @rule(user=_USERS, session=_SESSIONS, number=st.integers(0, 9))
+    def enter_context(self, user: str, session: str, number: int) -> None:
+        of_session = [receipt for receipt in self.receipts if (receipt.user, receipt.session) == (user, session)]
+        if not of_session:
+            return
+        receipt = of_session[number % len(of_session)]
+        if receipt.is_open:
+            self.receipts[self.receipts.index(receipt)] = replace(receipt, in_context=True)
+        self.store.enter_context(user=user, session=session, receipt=receipt.id)
+        self.expect_decisions(changed=0)
+
+    @rule(user=st.just("") | _USERS, project=st.sampled_from(["/a", "/b"]))
+    def trust(self, user: str, project: str) -> None:
+        is_new = not self.trust_of & {(user, project), ("", project)}
+        changed = 0 if (user, project) in self.trust_of else 1
+        self.trust_of.add((user, project))
+        assert self.store.trust(project, user=user) == is_new
+        self.expect_decisions(changed=changed)
+
+    @rule(user=_USERS, project=st.sampled_from(["/a", "/b"]))
+    def untrust(self, user: str, project: str) -> None:
+        gone = self.trust_of & {(user, project), ("", project)}
+        self.trust_of -= gone
+        assert self.store.untrust(project, user=user) == bool(gone)
+        self.expect_decisions(changed=len(gone))
+
     @rule(user=_USERS, session=_SESSIONS)
     def end_session(self, user: str, session: str) -> None:
         at = self.tick()
         for receipt in self.open(user, session):
             self.end(receipt, at)
         known = self.sessions.pop((user, session), None)
+        self.bases.pop((user, session), None)
         gone = [key for key in self.grants if (key[0], key[2]) == (user, session)]
         for key in gone:
             del self.grants[key]
@@ -115,28 +161,42 @@ class _Stores(RuleBasedStateMachine):
         self.store.set_grant(grant)
         self.expect_decisions(changed=1)
 
-    @rule(user=_USERS, skill=st.none() | _SKILLS, session=st.none() | st.just("") | _SESSIONS)
-    def revoke_grants(self, user: str, skill: str | None, session: str | None) -> None:
+    @rule(
+        user=_USERS,
+        skill=st.none() | _SKILLS,
+        digest=st.none() | _DIGESTS,
+        session=st.none() | st.just("") | _SESSIONS,
+    )
+    def revoke_grants(self, user: str, skill: str | None, digest: str | None, session: str | None) -> None:
         gone = [
             key
             for key, grant in self.grants.items()
-            if grant.user == user and skill in (None, grant.skill.skill) and session in (None, grant.session)
+            if grant.user == user
+            and session in (None, grant.session)
+            and (skill == grant.skill.skill or digest == grant.digest or skill is digest is None)
         ]
         for key in gone:
             del self.grants[key]
         key = None if skill is None else SwitchKey(skill)
-        assert self.store.revoke_grants(user=user, skill=key, session=session) == len(gone)
+        assert self.store.revoke_grants(user=user, skill=key, digest=digest, session=session) == len(gone)
         self.expect_decisions(changed=len(gone))
 
-    @rule(age=st.integers(0, 8))
-    def forget_receipts(self, age: int) -> None:
+    @rule(user=_USERS, age=st.integers(0, 8))
+    def forget_receipts(self, user: str, age: int) -> None:
         before = self.now - age
-        self.sessions = {key: record for key, record in self.sessions.items() if record.used_at >= before}
-        kept = [r for r in self.receipts if (r.ended_at or 0.0) >= before or (r.is_open and self.is_known(r, before))]
+        self.sessions = {k: record for k, record in self.sessions.items() if k[0] != user or record.used_at >= before}
+        self.bases = {key: basis for key, basis in self.bases.items() if key in self.sessions}
+        kept = [
+            r
+            for r in self.receipts
+            if r.user != user or (r.ended_at or 0.0) >= before or (r.is_open and self.is_known(r, before))
+        ]
         grants = {
-            k: g for k, g in self.grants.items() if not g.session or g.at >= before or (k[0], k[2]) in self.sessions
+            k: g
+            for k, g in self.grants.items()
+            if g.user != user or not g.session or g.at >= before or (k[0], k[2]) in self.sessions
         }
-        assert self.store.forget_receipts(before=before) == len(self.receipts) - len(kept)
+        assert self.store.forget_receipts(user=user, before=before) == len(self.receipts) - len(kept)
         self.expect_decisions(changed=len(self.grants) - len(grants))
         self.receipts, self.grants = kept, grants
 
@@ -145,7 +205,10 @@ class _Stores(RuleBasedStateMachine):
 
     @rule(user=_USERS, session=st.just("") | _SESSIONS, skill=_SKILLS, digest=_DIGESTS)
     def find_grants(self, user: str, session: str, skill: str, digest: str) -> None:
-        wanted = self.grants.get((user, digest, session)) or self.grants.get((user, digest, ""))
+        own, general = self.grants.get((user, digest, session)), self.grants.get((user, digest, ""))
+        wanted = own or general
+        if own and general and general.decision is Decision.REFUSE:
+            wanted = max(own, general, key=lambda grant: grant.at)
         assert self.store.find_grant(user=user, digest=digest, session=session) == wanted
         former = [
             grant
@@ -168,6 +231,10 @@ class _Stores(RuleBasedStateMachine):
         ]
         wanted.sort(key=lambda usage: (-usage.activations, -usage.last_used_at))
         assert self.store.usage(user=user, since=float(since)) == tuple(wanted)
+        sessions = {receipt.session for uses in by_skill.values() for receipt in uses}
+        assert self.store.count_sessions(user=user, since=float(since)) == len(sessions)
+        recent = sorted(by_skill, key=lambda skill: -by_skill[skill][-1].at)
+        assert self.store.recent_skills(user=user, since=float(since), limit=2) == tuple(recent[:2])
 
     @invariant()
     def holds_what_the_model_holds(self) -> None:
@@ -175,12 +242,16 @@ class _Stores(RuleBasedStateMachine):
             assert list(reversed(self.store.receipts(user=user))) == [r for r in self.receipts if r.user == user]
             grants = [grant for grant in self.grants.values() if grant.user == user]
             assert list(self.store.grants(user=user)) == sorted(grants, key=lambda grant: -grant.at)
-            known = sorted((s for s in self.sessions.values() if s.user == user), key=lambda record: -record.used_at)
+            known = [record for record in self.sessions.values() if record.user == user]
+            known.sort(key=lambda record: (-record.used_at, record.id))
             names = [tuple(receipt.name for receipt in self.open(user, record.id)) for record in known]
             assert list(self.store.sessions(user=user)) == [
                 replace(record, active=active) for record, active in zip(known, names, strict=True)
             ]
+            trusted = {project for owner, project in self.trust_of if owner in (user, "")}
+            assert self.store.trusted_projects(user=user) == trusted
             for session in ("s1", "s2"):
+                assert self.store.prompt_basis(user=user, session=session) == self.bases.get((user, session), "")
                 assert list(self.store.active(user=user, session=session)) == self.open(user, session)
 
 

@@ -21,7 +21,7 @@ def work(store: StateStore, who: str) -> set[str]:
         store.set_grant(make_grant(f"{who}-{n}"))
         store.set_grant(make_grant("same", session=f"s{n}"))
         store.set_switch(who, SwitchKey(f"core:{n}"), Switch.OFF)
-        store.trust(f"/{n}")
+        store.trust(f"/{n}", user="ann")
     return same
 
 
@@ -39,5 +39,5 @@ def expect_everything(store: StateStore, workers: Sequence[str], *, same: set[st
     grants = {(grant.digest, grant.session) for grant in store.grants(user="ann")}
     assert grants == {(f"{who}-{n}", "") for who, n in everyone} | {("same", f"s{n}") for n in _ROUNDS}
     assert store.switches() == {(who, SwitchKey(f"core:{n}")): Switch.OFF for who, n in everyone}
-    assert store.trusted_projects() == {f"/{n}" for n in _ROUNDS}
+    assert store.trusted_projects(user="ann") == {f"/{n}" for n in _ROUNDS}
     assert store.version() == 1 + 3 * len(everyone) + len(_ROUNDS)  # Two grants and a switch each; trust counts once.

@@ -25,6 +25,9 @@ __all__ = ["find_settings_file", "load_settings"]
 
 FILE_NAME = "prowess.toml"
 _USER = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
+_LOCAL_USER = "local"
+_SHARED_DATABASES = ("postgresql://", "postgres://")
+"""How the addresses begin of databases that many people use."""
 
 
 def load_settings(
@@ -40,12 +43,15 @@ def load_settings(
     """
     environ = os.environ if environ is None else environ
     home = environ.get("HOME") or os.path.expanduser("~")
-    place = Place(os.path.realpath(working_folder or _working_folder()), home, _prowess_home(environ), "local")
+    place = Place(os.path.realpath(working_folder or _working_folder()), home, _prowess_home(environ), _LOCAL_USER)
     named = config or environ.get("PROWESS_CONFIG")
     file = SettingsFile.read(find_settings_file(config, environ=environ), must_exist=named is not None)
-    settings = _assemble(file, place, profile or environ.get("PROWESS_PROFILE"))
-    database = environ.get("PROWESS_DATABASE")
-    return replace(settings, database=database) if database else settings
+    return _assemble(
+        file,
+        place,
+        profile=profile or environ.get("PROWESS_PROFILE"),
+        database=environ.get("PROWESS_DATABASE"),
+    )
 
 
 def find_settings_file(config: str | None, *, environ: Mapping[str, str] | None = None) -> str:
@@ -71,7 +77,7 @@ def _working_folder() -> str:
         ) from error
 
 
-def _assemble(file: SettingsFile, place: Place, profile: str | None) -> Settings:
+def _assemble(file: SettingsFile, place: Place, *, profile: str | None, database: str | None) -> Settings:
     values = _flatten(file.values)
     remcochat = file.values.get("app", {}).get("skills") if isinstance(file.values.get("app"), dict) else None
     given: dict[str, object] = {}
@@ -79,19 +85,33 @@ def _assemble(file: SettingsFile, place: Place, profile: str | None) -> Settings
         given |= _read_remcochat(file, remcochat)
     given |= _read_known(file, values, tolerant=remcochat is not None)
     name = _choose_profile(file, profile, given, "remcochat" if remcochat is not None else DEFAULT_PROFILE)
-    user = cast("str", given.pop("place.user", place.user))
-    if not _USER.fullmatch(user) or user in (".", ".."):
+    database = database or cast("str", given.get("database", ""))
+    user = cast("str | None", given.pop("place.user", None))
+    if user is None:
+        user = _find_login_name() if database.startswith(_SHARED_DATABASES) else place.user
+    if not _USER.fullmatch(user):
         raise file.fail("user", f"'{user}' cannot be a user's name", "use letters, digits, '.', '_' and '-'")
     settings = Settings(_apply_policy(PROFILES[name], given), replace(place, user=user), profile=name, file=file.path)
     return replace(
         settings,
         directories=cast("tuple[str, ...] | None", given.get("directories")),
         extra_directories=cast("tuple[str, ...]", given.get("extra_directories", ())),
-        database=cast("str", given.get("database", "")),
+        database=database,
         keep_receipts_days=cast("int", given.get("keep_receipts_days", settings.keep_receipts_days)),
         switches=_read_switches(file),
         agents=_read_agents(file),
     )
+
+
+def _find_login_name() -> str:
+    """Return the name by which people who share a database are told apart, if this machine has one that can be used."""
+    import getpass
+
+    try:
+        name = getpass.getuser()
+    except (ImportError, KeyError, OSError):  # No variable names the user, and no list of users does either.
+        return _LOCAL_USER
+    return name if _USER.fullmatch(name) else _LOCAL_USER
 
 
 def _choose_profile(file: SettingsFile, asked: str | None, given: dict[str, object], default: str) -> str:

@@ -97,7 +97,13 @@ def _kinds(value: object) -> tuple[SourceKind, ...]:
 SETTINGS: tuple[Setting, ...] = (
     Setting("profile", "profile", _text, "the set of policies to start from: " + ", ".join(PROFILES), '"standard"'),
     Setting("enabled", "policy.enabled", _flag, "whether there are any skills at all", "true"),
-    Setting("user", "place.user", _text, "whose personal skills and copies are used", '"local"'),
+    Setting(
+        "user",
+        "place.user",
+        _text,
+        "whose personal skills, copies and decisions are used; without it local, and the login name with PostgreSQL",
+        '"local"',
+    ),
     Setting(
         "database",
         "database",

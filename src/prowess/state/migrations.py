@@ -23,6 +23,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             number BIGINT NOT NULL
         )""",
         "INSERT INTO revisions (number) VALUES (1)",
+        # Without an owner, a project is trusted for everybody: so it was before there were owners.
+        """CREATE TABLE trust (
+            owner TEXT NOT NULL,
+            path TEXT NOT NULL,
+            PRIMARY KEY (owner, path)
+        )""",
+        "INSERT INTO trust (owner, path) SELECT '', path FROM trusted_projects",
+        "DROP TABLE trusted_projects",
         """CREATE TABLE grants (
             owner TEXT NOT NULL,
             digest TEXT NOT NULL,
@@ -72,7 +80,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX receipts_in_order ON receipts (owner, session, number)",
         "CREATE INDEX receipts_by_start ON receipts (owner, started_at)",
         "CREATE INDEX receipts_of_a_skill ON receipts (owner, skill, started_at)",
-        "CREATE INDEX receipts_by_end ON receipts (ended_at)",
+        "CREATE INDEX receipts_by_end ON receipts (owner, ended_at)",
     ),
 )
 

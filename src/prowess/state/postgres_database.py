@@ -45,6 +45,8 @@ _ANNOUNCE = b"""
 WITH announced AS (UPDATE revisions SET number = number + 1 RETURNING number)
 SELECT pg_notify('prowess', '') FROM announced
 """
+_TEXT = ' TEXT COLLATE "C" '
+"""Text in the order of its bytes, as in SQLite, whatever language the server speaks."""
 _MIGRATION_LOCK = 0x70726F77657373
 """Any number that no other program uses for its advisory locks: `prowess` in ASCII."""
 
@@ -240,7 +242,7 @@ def _apply(connection: _Connection, statements: Sequence[str]) -> None:
         connection.execute(b"CREATE SCHEMA prowess")
     connection.execute(b"CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
     for statement in statements:
-        connection.execute(statement.encode())
+        connection.execute(statement.replace(" TEXT ", _TEXT).encode())
     connection.execute(b"DELETE FROM schema_version")
     connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (len(MIGRATIONS),))
 

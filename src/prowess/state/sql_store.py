@@ -29,6 +29,7 @@ _SET_SWITCH = (
     " ON CONFLICT (agent, skill, root) DO UPDATE SET position = excluded.position"
     " WHERE switches.position <> excluded.position"
 )
+_TRUSTED = "SELECT path FROM trust WHERE owner IN (?, '')"
 _GRANTS = (
     "SELECT owner, digest, session, skill, root, name, decision, given_by, given_at, files FROM grants WHERE owner = ?"
 )
@@ -44,6 +45,7 @@ _USE_SESSION = (
     " ON CONFLICT (owner, id) DO UPDATE SET used_at ="
     " CASE WHEN excluded.used_at > sessions.used_at THEN excluded.used_at ELSE sessions.used_at END"
 )
+_TOUCH_SESSION = "UPDATE sessions SET used_at = ? WHERE owner = ? AND id = ? AND used_at < ?"
 _HOLD_SESSION = "UPDATE sessions SET used_at = used_at WHERE owner = ? AND id = ?"
 _SESSIONS = (
     "SELECT s.owner, s.id, s.agent, s.created_at, s.used_at, r.name"
@@ -79,13 +81,14 @@ _RECENT = (
     "SELECT skill FROM receipts WHERE owner = ? AND started_at >= ? GROUP BY skill"
     " ORDER BY MAX(started_at) DESC, skill LIMIT ?"
 )
+_FORGET_SESSIONS = "DELETE FROM sessions WHERE owner = ? AND used_at < ?"
 _FORGET_GRANTS = (
-    "DELETE FROM grants WHERE session <> '' AND given_at < ? AND NOT EXISTS"
+    "DELETE FROM grants WHERE owner = ? AND session <> '' AND given_at < ? AND NOT EXISTS"
     " (SELECT 1 FROM sessions s WHERE s.owner = grants.owner AND s.id = grants.session)"
 )
 _FORGET_RECEIPTS = (
-    "DELETE FROM receipts WHERE ended_at < ? OR (ended_at IS NULL AND started_at < ? AND NOT EXISTS"
-    " (SELECT 1 FROM sessions s WHERE s.owner = receipts.owner AND s.id = receipts.session))"
+    "DELETE FROM receipts WHERE owner = ? AND (ended_at < ? OR (ended_at IS NULL AND started_at < ? AND NOT EXISTS"
+    " (SELECT 1 FROM sessions s WHERE s.owner = receipts.owner AND s.id = receipts.session)))"
 )
 _T = TypeVar("_T")
 
@@ -105,20 +108,34 @@ class SqlStore:
     def set_switch(self, agent: str, key: SwitchKey, position: Switch) -> None:
         self._decide(_SET_SWITCH, (*pack(agent, key.skill, key.root), position.value))
 
-    def trusted_projects(self) -> frozenset[str]:
-        return frozenset(path for (path,) in map(unpack, self._database.read("SELECT path FROM trusted_projects")))
+    def trusted_projects(self, *, user: str) -> frozenset[str]:
+        return frozenset(path for (path,) in map(unpack, self._database.read(_TRUSTED, pack(user))))
 
-    def trust(self, project: str) -> bool:
-        return self._decide("INSERT INTO trusted_projects (path) VALUES (?) ON CONFLICT DO NOTHING", pack(project)) > 0
+    def trust(self, project: str, *, user: str) -> bool:
+        """What is trusted for everybody is trusted for the user too, who keeps it when another withdraws it."""
+        which = pack(user, project)
 
-    def untrust(self, project: str) -> bool:
-        return self._decide("DELETE FROM trusted_projects WHERE path = ?", pack(project)) > 0
+        def work(transaction: Transaction) -> bool:
+            known = transaction.rows(_TRUSTED + " AND path = ?", which)
+            changed = transaction.run("INSERT INTO trust (owner, path) VALUES (?, ?) ON CONFLICT DO NOTHING", which)
+            if changed:
+                transaction.announce()
+            return changed > 0 and not known
+
+        return self._database.write(work)
+
+    def untrust(self, project: str, *, user: str) -> bool:
+        return self._decide("DELETE FROM trust WHERE owner IN (?, '') AND path = ?", pack(user, project)) > 0
 
     # Grants
 
     def find_grant(self, *, user: str, digest: str, session: str = "") -> Grant | None:
-        own_first = " AND digest = ? AND session IN (?, '') ORDER BY CASE WHEN session = '' THEN 1 ELSE 0 END LIMIT 1"
-        return _first(self._grants(own_first, pack(user, digest, session)))
+        found = self._grants(" AND digest = ? AND session IN (?, '')", pack(user, digest, session))
+        by_session = {grant.session: grant for grant in found}
+        own, general = by_session.get(session), by_session.get("")
+        if own is None or general is None:
+            return own or general
+        return general if general.decision is Decision.REFUSE and general.at >= own.at else own
 
     def find_former_grant(self, *, user: str, skill: SwitchKey, digest: str) -> Grant | None:
         newest = " AND skill = ? AND root = ? AND digest <> ? AND decision = ? ORDER BY given_at DESC, digest LIMIT 1"
@@ -130,11 +147,19 @@ class SqlStore:
     def set_grant(self, grant: Grant) -> None:
         self._decide(_SET_GRANT, pack_grant(grant))
 
-    def revoke_grants(self, *, user: str, skill: SwitchKey | None = None, session: str | None = None) -> int:
+    def revoke_grants(
+        self, *, user: str, skill: SwitchKey | None = None, digest: str | None = None, session: str | None = None
+    ) -> int:
         statement, parameters = "DELETE FROM grants WHERE owner = ?", pack(user)
+        about: list[str] = []
         if skill is not None:
-            statement += " AND skill = ? AND root = ?"
+            about.append("(skill = ? AND root = ?)")
             parameters += pack(skill.skill, skill.root)
+        if digest is not None:
+            about.append("digest = ?")
+            parameters += pack(digest)
+        if about:
+            statement += f" AND ({' OR '.join(about)})"
         if session is not None:
             statement += " AND session = ?"
             parameters += pack(session)
@@ -153,16 +178,20 @@ class SqlStore:
 
         return self._database.write(work)
 
+    def touch_session(self, *, user: str, session: str, at: float) -> None:
+        row = (at, *pack(user, session), at)
+        self._database.write(lambda transaction: transaction.run(_TOUCH_SESSION, row))
+
     def prompt_basis(self, *, user: str, session: str) -> str:
         rows = self._database.read("SELECT prompt_basis FROM sessions WHERE owner = ? AND id = ?", pack(user, session))
-        return str(rows[0][0]) if rows else ""
+        return str(unpack(rows[0])[0]) if rows else ""
 
     def keep_prompt_basis(self, record: SessionRecord, basis: str) -> None:
         which = pack(record.user, record.id)
 
         def work(transaction: Transaction) -> None:
             transaction.run(_USE_SESSION, (*which, *pack(record.agent), record.created_at, record.used_at))
-            transaction.run("UPDATE sessions SET prompt_basis = ? WHERE owner = ? AND id = ?", (basis, *which))
+            transaction.run("UPDATE sessions SET prompt_basis = ? WHERE owner = ? AND id = ?", (*pack(basis), *which))
 
         self._database.write(work)
 
@@ -234,8 +263,13 @@ class SqlStore:
         self._database.write(work)
 
     def enter_context(self, *, user: str, session: str, receipt: str) -> None:
-        row = (1, *pack(user, session, receipt))
-        self._database.write(lambda transaction: transaction.run(_MARK, row))
+        which = pack(user, session)
+
+        def work(transaction: Transaction) -> None:
+            transaction.run(_HOLD_SESSION, which)
+            transaction.run(_MARK + " AND ended_at IS NULL", (1, *which, *pack(receipt)))
+
+        self._database.write(work)
 
     def receipts(self, *, user: str, session: str | None = None, limit: int = 1_000) -> tuple[Receipt, ...]:
         of_session = ("", ()) if session is None else (" AND session = ?", pack(session))
@@ -257,13 +291,14 @@ class SqlStore:
         rows = self._database.read(_RECENT, (*pack(user), since, limit))
         return tuple(skill for (skill,) in map(unpack, rows))
 
-    def forget_receipts(self, *, before: float) -> int:
+    def forget_receipts(self, *, user: str, before: float) -> int:
         """A session not used since goes with its grants, and with what is still switched on in it."""
+        whose = pack(user)
 
         def work(transaction: Transaction) -> int:
-            transaction.run("DELETE FROM sessions WHERE used_at < ?", (before,))
-            forgotten = transaction.run(_FORGET_RECEIPTS, (before, before))
-            if transaction.run(_FORGET_GRANTS, (before,)):
+            transaction.run(_FORGET_SESSIONS, (*whose, before))
+            forgotten = transaction.run(_FORGET_RECEIPTS, (*whose, before, before))
+            if transaction.run(_FORGET_GRANTS, (*whose, before)):
                 transaction.announce()
             return forgotten
 

@@ -27,22 +27,25 @@ class StateStore(Protocol):
         """Set one switch."""
         ...
 
-    def trusted_projects(self) -> frozenset[str]:
-        """Return the roots of the projects that a person trusts."""
+    def trusted_projects(self, *, user: str) -> frozenset[str]:
+        """Return the roots of the projects that a user trusts, and of those that are trusted for everybody."""
         ...
 
-    def trust(self, project: str) -> bool:
-        """Trust a project; say whether that is new."""
+    def trust(self, project: str, *, user: str) -> bool:
+        """Trust a project for one user; say whether that is new."""
         ...
 
-    def untrust(self, project: str) -> bool:
-        """Trust a project no more; say whether it was trusted."""
+    def untrust(self, project: str, *, user: str) -> bool:
+        """Trust a project no more, neither for the user nor for everybody; say whether the user trusted it."""
         ...
 
     # Grants
 
     def find_grant(self, *, user: str, digest: str, session: str = "") -> Grant | None:
-        """Return the decision that counts for this digest: the session's own before the general one."""
+        """Return the decision that counts for this digest: the session's own before the general one.
+
+        A general refusal that is not older than the session's own decision counts before it.
+        """
         ...
 
     def find_former_grant(self, *, user: str, skill: SwitchKey, digest: str) -> Grant | None:
@@ -57,14 +60,23 @@ class StateStore(Protocol):
         """Record a decision, in place of an earlier one on the same digest and session."""
         ...
 
-    def revoke_grants(self, *, user: str, skill: SwitchKey | None = None, session: str | None = None) -> int:
-        """Forget decisions on one skill, of one session, or all of a user's; return how many there were."""
+    def revoke_grants(
+        self, *, user: str, skill: SwitchKey | None = None, digest: str | None = None, session: str | None = None
+    ) -> int:
+        """Forget decisions on one skill, of one session, or all of a user's; return how many there were.
+
+        Those on `digest`, which the skill has now, go too, whichever skill of the same files they were given for.
+        """
         ...
 
     # Sessions and receipts
 
     def open_session(self, record: SessionRecord) -> SessionRecord:
         """Remember a session, or that it is used again; return it as it is remembered."""
+        ...
+
+    def touch_session(self, *, user: str, session: str, at: float) -> None:
+        """Remember that a session is used again; nothing happens if it is not known."""
         ...
 
     def sessions(self, *, user: str, limit: int = 1_000) -> tuple[SessionRecord, ...]:
@@ -107,7 +119,7 @@ class StateStore(Protocol):
         ...
 
     def enter_context(self, *, user: str, session: str, receipt: str) -> None:
-        """Say of one receipt that its instructions are in the session's context again."""
+        """Say of one open receipt that its instructions are in the session's context again."""
         ...
 
     def receipts(self, *, user: str, session: str | None = None, limit: int = 1_000) -> tuple[Receipt, ...]:
@@ -126,8 +138,8 @@ class StateStore(Protocol):
         """Return the ids of skills that were activated since a moment, the latest first."""
         ...
 
-    def forget_receipts(self, *, before: float) -> int:
-        """Forget ended receipts, and sessions not used since; return how many receipts there were."""
+    def forget_receipts(self, *, user: str, before: float) -> int:
+        """Forget a user's ended receipts, and sessions not used since; return how many receipts there were."""
         ...
 
     # The store itself
