@@ -121,7 +121,18 @@ def test_signs_of_xml_are_escaped() -> None:
 def test_nothing_visible_is_no_text_at_all(form: CatalogText) -> None:
     """A27."""
     assert render_catalog([], form) == ""
-    assert render_catalog([], form, remark=_REMARK) == ""
+
+
+@pytest.mark.requirement("K4")
+@pytest.mark.parametrize("form", CatalogText)
+def test_remark_stands_alone_if_there_is_room_for_no_skill(form: CatalogText) -> None:
+    text = render_catalog([], form, remark=_REMARK)
+    assert _REMARK in text
+    assert "\n\n" not in text
+    if form is CatalogText.JSON:
+        assert json.loads(text) == {"available_skills": [], "more": _REMARK}
+    elif form is not CatalogText.MARKDOWN:
+        assert [*ET.fromstring(text)] == []
 
 
 @pytest.mark.requirement("K4")

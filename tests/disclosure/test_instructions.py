@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prowess.disclosure.agreed_files import SkillChanged
 from prowess.disclosure.instructions import (
     CLOSING_TAG,
     MAX_SKILL_MD_BYTES,
     Instructions,
-    SkillChanged,
     locate,
     read_instructions,
     render_folder,

@@ -2,11 +2,7 @@
 
 import base64
 import os
-import subprocess
-import sys
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -31,6 +27,7 @@ from prowess.skill.skill import Skill
 from prowess.sources.skill_files import list_skill_files
 from tests.skills_on_disk import write_skill
 from tests.sources.building import make_socket
+from tests.sources.swapping import swapping
 
 _LIMIT = Limits().max_resource_bytes
 _PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0"
@@ -411,47 +408,17 @@ def test_file_that_grows_while_it_is_read_is_read_once(skill: Skill) -> None:
 
 # A race
 
-_SWAPPER = """
-import ctypes, os, signal, sys
 
-folder, file, outside = sys.argv[1:]
-os.symlink(outside, folder + "-other")
-os.symlink(os.path.join(outside, "guide.md"), file + "-other")
-libc = ctypes.CDLL(None, use_errno=True)
-stopped = False
-
-def stop(*_):
-    global stopped
-    stopped = True
-
-def exchange(path):
-    if libc.renameat2(-100, os.fsencode(path), -100, os.fsencode(path + "-other"), 2):
-        raise OSError(ctypes.get_errno(), "renameat2")
-
-signal.signal(signal.SIGTERM, stop)
-print("ready", flush=True)
-swaps = 0
-while not stopped:
-    exchange(folder)
-    exchange(file)
-    swaps += 2
-print(swaps, flush=True)
-"""
-
-
-@contextmanager
-def _swapping(folder: Path, file: Path, outside: Path) -> Generator[list[int]]:
-    """Exchange the folder, and the file, with links to outside, as fast as a process can; afterwards say how often."""
-    swaps: list[int] = []
-    command = [sys.executable, "-c", _SWAPPER, str(folder), str(file), str(outside)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as swapper:
-        assert swapper.stdout is not None
-        assert swapper.stdout.readline() == "ready\n"
+def _read_often(skill: Skill, *paths: str) -> dict[str, int]:
+    """Return how often each answer came in 50,000 reads; an error that names a file from outside is one too."""
+    seen: dict[str, int] = {}
+    for number in range(50_000):
         try:
-            yield swaps
-        finally:
-            swapper.terminate()
-            swaps.append(int(swapper.stdout.readline() or 0))
+            answer = _read(skill, paths[number % len(paths)]).content
+        except ToolInputError as error:
+            answer = error.hint if "canary" in error.hint else error.code
+        seen[answer] = seen.get(answer, 0) + 1
+    return seen
 
 
 @pytest.mark.slow
@@ -462,19 +429,26 @@ def test_folder_and_link_that_are_swapped_while_they_are_read_never_leak(tmp_pat
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "guide.md").write_text("canary")
-    skill = _skill(folder)
-    seen: dict[str, int] = {}
-    leaked = 0
-    with _swapping(folder / "references", folder / "guide.md", outside) as swaps:
-        for number in range(50_000):
-            path = ("references/guide.md", "guide.md", "way")[number % 3]
-            try:
-                answer = _read(skill, path).content
-            except ToolInputError as error:
-                answer = error.code
-                leaked += "canary" in f"{error.message} {error.hint}"
-            seen[answer] = seen.get(answer, 0) + 1
-    assert leaked == 0
+    with swapping({folder / "references": outside, folder / "guide.md": outside / "guide.md"}) as swaps:
+        seen = _read_often(_skill(folder), "references/guide.md", "guide.md", "way")
+    assert set(seen) <= {"honest", "access-denied", "resource-unreadable", "resource-not-found"}
+    assert seen["honest"] > 1_000
+    assert seen["access-denied"] > 1_000
+    assert swaps[0] > 10_000
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("R99", "J5")
+@pytest.mark.parametrize("swapped", ["group/my-skill", "group"])
+def test_skill_whose_own_folder_is_swapped_while_it_is_read_never_leaks(swapped: str, tmp_path: Path) -> None:
+    """Or the folder around it, which is on the way from the root to the skill."""
+    write_skill(tmp_path, "group/my-skill", files={"guide.md": "honest", "references/guide.md": "honest"})
+    names = ("guide.md", "references/guide.md", "canary.md")
+    outside = write_skill(tmp_path / "outside", "my-skill", files=dict.fromkeys(names, "canary"))
+    skill = _skill(tmp_path / "group" / "my-skill")
+    target = outside if swapped == "group/my-skill" else outside.parent
+    with swapping({tmp_path / swapped: target}) as swaps:
+        seen = _read_often(skill, "guide.md", "references/guide.md", "missing.md")
     assert set(seen) <= {"honest", "access-denied", "resource-unreadable", "resource-not-found"}
     assert seen["honest"] > 1_000
     assert seen["access-denied"] > 1_000

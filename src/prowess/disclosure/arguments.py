@@ -8,10 +8,12 @@ place are never changed, so that `\$HOME` in their examples stays what it is.
 import re
 from collections.abc import Mapping, Sequence
 
-__all__ = ["MAX_POSITION", "split_arguments", "substitute_arguments"]
+__all__ = ["MAX_ADDED_CHARACTERS", "MAX_POSITION", "split_arguments", "substitute_arguments"]
 
 MAX_POSITION = 99
 """The last `$n` that means a word: `$100` is a price."""
+MAX_ADDED_CHARACTERS = 1_000_000
+"""What arguments may add to the instructions; further places stay empty."""
 
 _ALL = "ARGUMENTS"
 _DOLLAR = re.compile(r"(?P<escape>\\)?\$(?:\{(?P<braced>[\w-]++)\}|(?P<bare>\w++(?:-\w++)*+))?")
@@ -38,9 +40,10 @@ def substitute_arguments(body: str, arguments: str, *, names: Sequence[str] = ()
     longest = max(map(len, places))
     values: dict[int, str] = {}
     used = False
+    room = MAX_ADDED_CHARACTERS
 
     def fill(dollar: re.Match[str]) -> str:
-        nonlocal used
+        nonlocal used, room
         place = _find_place(dollar, places, longest)
         if dollar["escape"] or place is None:
             return dollar[0].removeprefix("\\")
@@ -48,7 +51,9 @@ def substitute_arguments(body: str, arguments: str, *, names: Sequence[str] = ()
             values.update(enumerate((given, *split_arguments(given))))
         used = used or places[place] in values
         rest = "" if dollar["bare"] is None else dollar["bare"].removeprefix(place)
-        return values.get(places[place], "") + rest
+        value = values.get(places[place], "")[: max(room, 0)]
+        room -= len(value)
+        return value + rest
 
     if any(_find_place(dollar, places, longest) for dollar in _DOLLAR.finditer(body)):
         body = _DOLLAR.sub(fill, body)

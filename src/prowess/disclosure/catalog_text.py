@@ -37,11 +37,11 @@ class Form:
 
 
 def render_catalog(entries: Iterable[tuple[Skill, str | None]], form: CatalogText, *, remark: str = "") -> str:
-    """Return the skills as text, in the given order; empty if there are none."""
+    """Return the skills as text, in the given order; empty if there are none and nothing is to be remarked."""
     chosen = FORMS[form]
     parts = [chosen.entry(skill, description) for skill, description in entries]
     if not parts:
-        return ""
+        return f"{chosen.opening.rstrip()}\n{chosen.note(remark).lstrip()}" if remark else ""
     return chosen.opening + chosen.separator.join(parts) + (chosen.note(remark) if remark else chosen.closing)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from prowess.catalog.views import View
 from prowess.disclosure.catalog_text import FORMS
+from prowess.disclosure.names import show_names
 from prowess.disclosure.planner import describe, plan_catalog
 from prowess.disclosure.tokens import TokenCounter
 from prowess.policy import CatalogText
@@ -60,6 +61,10 @@ def render_delta(
 ) -> CatalogDelta:
     """Return the delta with the text that tells a model of it, its lists within the budget."""
     parts = ["The skills have changed."] if delta.added or delta.changed or delta.removed else []
+    gone = f"No longer available: {show_names(delta.removed, most=MAX_NAMED_GONE)}." if delta.removed else ""
+    if counter.count(gone) > budget // 2:
+        gone = f"{len(delta.removed):,} skills are no longer available."
+    budget -= counter.count(gone)
     for title, skills in (
         ("New or changed:", (*delta.added, *delta.changed)),
         ("These skills may fit the request:", delta.relevant),
@@ -68,8 +73,5 @@ def render_delta(
         plan = plan_catalog(part, form=form, budget=budget, counter=counter)
         parts += [f"{title}\n{plan.text}"] if plan.text else []
         budget -= plan.tokens
-    if delta.removed:
-        rest = len(delta.removed) - MAX_NAMED_GONE
-        more = f" and {rest:,} more" if rest > 0 else ""
-        parts.append(f"No longer available: {', '.join(delta.removed[:MAX_NAMED_GONE])}{more}.")
+    parts += [gone] if gone else []
     return replace(delta, text="\n\n".join(parts))

@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 
+from prowess.disclosure.names import show_names
 from prowess.policy import ToolSet
 
 __all__ = ["GUIDANCE", "render_active_names", "render_fallback", "render_prompt"]
+
+_MAX_ACTIVE = 100
+"""Active skills that a prompt names."""
 
 _STANDARD = """\
 # Skills
@@ -53,21 +57,31 @@ GUIDANCE: dict[ToolSet, str] = {
 }
 
 
-def render_active_names(names: Sequence[str]) -> str:
-    """Return the line that says which skills are active; empty if none is."""
-    if not names:
-        return ""
-    return f"Active skills: {', '.join(names)}. Their instructions hold; they need not be activated again."
+def render_active_names(names: Sequence[str], *, faded: Sequence[str] = ()) -> str:
+    """Return what a prompt says of active skills; empty if there are none.
+
+    `faded` are those whose instructions the conversation no longer holds, or not as they are now.
+    """
+    lines = [
+        f"Active skills: {show_names(tuple(names), most=_MAX_ACTIVE)}. Their instructions hold; they need not be "
+        "activated again."
+        if names
+        else "",
+        f"Active before: {show_names(tuple(faded), most=_MAX_ACTIVE)}. Activate them again before you go by them."
+        if faded
+        else "",
+    ]
+    return "\n".join(line for line in lines if line)
 
 
-def render_prompt(*, guidance: str, catalog: str, active: Sequence[str] = ()) -> str:
+def render_prompt(*, guidance: str, catalog: str, active: Sequence[str] = (), faded: Sequence[str] = ()) -> str:
     """Return all that a system prompt says of skills: nothing if the catalog is empty.
 
     What changes most comes last, so that the beginning stays the same and can be cached.
     """
     if not catalog:
         return ""
-    return "\n\n".join(part for part in (guidance, catalog, render_active_names(active)) if part)
+    return "\n\n".join(part for part in (guidance, catalog, render_active_names(active, faded=faded)) if part)
 
 
 def render_fallback(instructions: Sequence[str]) -> str:

@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from prowess.disclosure.agreed_files import check_bytes
 from prowess.disclosure.arguments import substitute_arguments
+from prowess.disclosure.names import show_name
 from prowess.errors import BrokenSkill, WorldError
 from prowess.policy import BaseDirectory
 from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.deception import strip_invisible
-from prowess.skill.digest import FileKind, SkillFile
+from prowess.skill.digest import SkillFile
 from prowess.skill.frontmatter import split_frontmatter
 from prowess.skill.names import is_standard_name
 from prowess.skill.problems import Problem
@@ -30,7 +32,6 @@ __all__ = [
     "MAX_SKILL_MD_BYTES",
     "SHARED_ROOT",
     "Instructions",
-    "SkillChanged",
     "locate",
     "read_instructions",
     "render_folder",
@@ -42,20 +43,16 @@ MAX_SKILL_MD_BYTES = 4_000_000
 """More than this is never shown of a SKILL.md, whatever the settings say."""
 MAX_LISTED_FILES = 100
 """Files that a list of resources or a folder's summary names."""
+MAX_LISTED_CHARACTERS = 8_000
+"""Of such a list."""
 SHARED_ROOT = "/shared/skills"
 _PRIVATE_ROOT = "private:/.skills"
 _CHUNK = 1 << 18
 _TAG = "skill_content"
 CLOSING_TAG = f"</{_TAG}>"
 _RESOURCES_TAG = "skill_resources"
-_TAG_LIKE = re.compile(rf"<(?=\s*/?\s*(?:{_TAG}|{_RESOURCES_TAG}))", re.IGNORECASE)
+_TAG_LIKE = re.compile(rf"<(?=\s{{0,8}}+/?+\s{{0,8}}+(?:{_TAG}|{_RESOURCES_TAG}))", re.IGNORECASE)
 _LINE_BREAKS = re.compile(r"\r\n?")
-
-
-class SkillChanged(WorldError):
-    """A file is not what it was when the skill's digest was taken."""
-
-    default_code = "skill-changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +91,8 @@ def read_instructions(
     """
     limit = min(limit_bytes, MAX_SKILL_MD_BYTES)
     raw, size, sha256 = _read(skill, limit)
-    if files and sha256 not in _expected(files):
-        raise SkillChanged(f"skill '{skill.name}' was changed while it was read", hint="try again")
+    if files:
+        check_bytes(skill, sha256, path=os.fsencode(SKILL_MD), files=files)
     text = _LINE_BREAKS.sub("\n", _find_body(skill, raw).decode("utf-8", "replace"))
     if size > len(raw):
         text = text.rstrip("\ufffd")  # A character that the cut has halved.
@@ -103,12 +100,15 @@ def read_instructions(
     if arguments is not None and (arguments or _takes_arguments(skill, body)):
         names = [argument.name for argument in skill.manifest.behaviour.arguments]
         body = substitute_arguments(body, arguments, names=names)
+    too_long = len(body) > MAX_SKILL_MD_BYTES
+    body = body[:MAX_SKILL_MD_BYTES]
     notices = [
         f"[Cut: the first {len(raw):,} of {size:,} bytes of {SKILL_MD} are shown.]" if size > len(raw) else "",
+        f"[Cut: with the arguments in their places, {SKILL_MD} is too long.]" if too_long else "",
         f"[Characters that cannot be read or seen were removed: {unseen:,}.]" if unseen else "",
     ]
     body = "\n\n".join(part for part in (body.strip("\n"), *notices) if part)
-    return Instructions(body, size, truncated=size > len(raw))
+    return Instructions(body, size, truncated=size > len(raw) or too_long)
 
 
 def _takes_arguments(skill: Skill, body: str) -> bool:
@@ -118,7 +118,7 @@ def _takes_arguments(skill: Skill, body: str) -> bool:
 
 def _read(skill: Skill, limit: int) -> tuple[bytes, int, str]:
     """Return the beginning of the SKILL.md, and the size and the hash of all of it."""
-    file = open_beneath(skill.folder, path=os.fsencode(SKILL_MD))
+    file = open_beneath(skill.real, path=os.fsencode(SKILL_MD))
     if isinstance(file, Obstacle):
         raise BrokenSkill(
             f"skill '{skill.name}': {SKILL_MD}: resource not found",
@@ -149,19 +149,11 @@ def _find_body(skill: Skill, raw: bytes) -> bytes:
     return raw[found.body_offset :]
 
 
-def _expected(files: Sequence[SkillFile]) -> frozenset[str]:
-    """Return the hashes that SKILL.md may have: its own, or that of any file if it is a link to one of them."""
-    own = [file for file in files if file.path == os.fsencode(SKILL_MD)]
-    if own and own[0].kind is not FileKind.LINK:
-        return frozenset({own[0].sha256})
-    return frozenset(file.sha256 for file in files if file.kind is not FileKind.LINK)
-
-
 def render_instructions(skill: Skill, instructions: Instructions, *, base_directory: str) -> str:
     """Return what a model reads when a skill is activated."""
     lines = [
         f"Base directory for this skill: {base_directory}" if base_directory else "",
-        f"Skill name: {skill.name}",
+        f"Skill name: {show_name(skill.name)}",
         f"Compatibility: {skill.manifest.compatibility}" if skill.manifest.compatibility else "",
     ]
     head = "\n".join(line for line in lines if line)
@@ -185,7 +177,13 @@ def _documented_tools(skill: Skill) -> Iterable[str]:
 
 def _render_resources(resources: Sequence[str]) -> str:
     """List files without reading any."""
-    shown = [_defused(path) for path in resources[:MAX_LISTED_FILES]]
+    shown: list[str] = []
+    left = MAX_LISTED_CHARACTERS
+    for path in resources[:MAX_LISTED_FILES]:
+        left -= len(path) + 1
+        if left < 0:
+            break
+        shown.append(_defused(path))
     rest = len(resources) - len(shown)
     more = [f"… and {rest:,} more"] if rest else []
     return "\n".join([f"<{_RESOURCES_TAG}>", *shown, *more, f"</{_RESOURCES_TAG}>"])
@@ -204,9 +202,11 @@ def render_folder(paths: Iterable[str]) -> str:
     """Return a summary of a skill's folder: its files under their folders, indented, as many as may be listed."""
     lines: list[str] = []
     known: set[str] = set()
+    room = MAX_LISTED_CHARACTERS
     listed = left = 0
     for path in sorted(paths, key=lambda path: ("/" in path, path)):
-        if listed >= MAX_LISTED_FILES:
+        room -= len(path) + 1
+        if listed >= MAX_LISTED_FILES or room < 0:
             left += 1
             continue
         listed += 1

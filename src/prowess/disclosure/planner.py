@@ -17,6 +17,7 @@ from prowess.catalog.views import View
 from prowess.disclosure.catalog_text import FORMS, Form, render_catalog
 from prowess.disclosure.tokens import PARTS_PER_TOKEN, TokenCounter
 from prowess.policy import CatalogText
+from prowess.skill.names import MAX_NAME_LENGTH
 from prowess.skill.skill import Skill
 
 __all__ = ["OVER_BUDGET", "Favour", "Level", "Placement", "Plan", "describe", "plan_catalog"]
@@ -131,6 +132,8 @@ def plan_catalog(
         tokens = counter.count(text)
         if tokens <= budget:
             return Plan(text, tokens, budget, tuple(shown), _missing(view, shown))
+        if not shown:
+            break  # Not even the remark fits.
         allowance -= max((tokens - budget) * PARTS_PER_TOKEN, PARTS_PER_TOKEN)
     return Plan("", 0, budget, (), view.visible)
 
@@ -221,6 +224,8 @@ class _Layout:
         """Place skills in their order: names first, then descriptions as far as there is room for both."""
         named: list[tuple[Skill, int]] = []
         for skill in skills:
+            if len(skill.name) > MAX_NAME_LENGTH:
+                continue  # It would keep many others out.
             cost = self._cost(skill, None)
             if cost > left:
                 return [(self._placement(one, None), paid) for one, paid in named]

@@ -5,12 +5,14 @@ message names a path of the host.
 """
 
 import codecs
+import hashlib
 import os
 import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from prowess.disclosure.agreed_files import check_bytes
 from prowess.disclosure.line_ranges import ALL_LINES, LineRange, cut_text, parse_lines
 from prowess.disclosure.media_types import binary_type, text_type
 from prowess.errors import ToolInputError
@@ -111,11 +113,13 @@ def read_resource(
     limit_bytes: int,
     lines: LineRange | None = None,
     binary: BinaryResources,
+    files: Sequence[SkillFile] = (),
 ) -> Resource:
     """Return one file of the skill; raise what its caller can act on if that cannot be done.
 
-    Text is UTF-8 without NUL; it is cut at the limit, and the notice says so. Everything else is binary and returned
-    whole or not at all.
+    `files` are those of the digest that was agreed to: a file that is read whole must be one of them. Text is UTF-8
+    without NUL; it is cut at the limit, and the notice says so. Everything else is binary and returned whole or not at
+    all.
     """
     plain = normalise_path(path)
     file = _open(skill, plain)
@@ -126,6 +130,8 @@ def read_resource(
         raise _refuse(Obstacle.UNREADABLE, skill, plain) from None  # Its text could name a path of the host.
     finally:
         os.close(file)
+    if files and len(raw) <= MAX_READ_BYTES:
+        check_bytes(skill, hashlib.sha256(raw).hexdigest(), path=plain.encode("utf-8", "surrogateescape"), files=files)
     size = len(raw) if len(raw) <= MAX_READ_BYTES else max(status.st_size, len(raw))
     raw = raw[:MAX_READ_BYTES]
     text_bytes = _find_text(raw, size)
@@ -136,7 +142,7 @@ def read_resource(
 
 def _open(skill: Skill, path: str) -> int:
     try:
-        found = open_beneath(skill.folder, path=path.encode("utf-8", "surrogateescape"))
+        found = open_beneath(skill.real, path=path.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
         found = Obstacle.MISSING  # No name on any disk.
     if isinstance(found, Obstacle):
@@ -221,7 +227,7 @@ def _refuse(obstacle: Obstacle, skill: Skill, path: str) -> ToolInputError:
 
 def _name_others(skill: Skill, path: str) -> str:
     """Return which files the caller may have meant: those in the folder, else those with a similar name, else some."""
-    names = [name for name in list_resources(list_skill_files(skill.folder).files) if len(name) <= _MAX_SHOWN_NAME]
+    names = [name for name in list_resources(list_skill_files(skill.real).files) if len(name) <= _MAX_SHOWN_NAME]
     if not names:
         return "the skill has no other files"
     below = [name for name in names if name.startswith(f"{path}/")]
