@@ -349,7 +349,7 @@ def test_projects_skills_are_hidden_until_the_project_is_trusted(home: Home) -> 
 
         assert runtime.trust() == (str(home.project), True)
         assert runtime.view().names() == ("alpha",)
-        assert _codes(runtime, "alpha") == ["visible"]
+        assert _codes(runtime, "alpha") == ["visible", "consent-needed"]
         assert runtime.trusted_projects() == {str(home.project)}
         assert runtime.trust() == (str(home.project), False)
 

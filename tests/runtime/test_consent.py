@@ -9,7 +9,7 @@ import pytest
 from prowess.activation.consent import Answer, Change, Confirmation, FileChange, HeadlessAsker, Question
 from prowess.activation.grants import Decision, Grant
 from prowess.catalog.switches import SwitchKey
-from prowess.disclosure.instructions import SkillChanged
+from prowess.disclosure.agreed_files import SkillChanged
 from prowess.errors import Refused, SettingsError
 from prowess.runtime import Runtime, Session
 from prowess.settings import load_settings

@@ -257,7 +257,8 @@ def test_question_shows_what_there_is_to_agree_to(folder: Path) -> None:
         f"    {len(text):>9}  SKILL.md\n"
         "           10  references/style.md\n"
         "           10  scripts/collect.sh\n"
-        "Allow [o]nce, for this [s]ession, [a]lways; [n]ot now, or [r]efuse for good? (o, s, a, r, n): "
+        f"  `prowess show agents:{_NAME}` shows all of it, and where it lies\n"
+        "Allow [o]nce, for this [s]ession, [a]lways; [n]ot now, or [r]efuse for good? "
     )
 
 

@@ -357,3 +357,8 @@ def test_interrupted_command_leaves_quietly(home: Home) -> None:
         stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stdout) == (130, "")
     assert "Traceback" not in stderr
+
+
+def test_json_among_the_arguments_for_a_skill_is_not_for_prowess(home: Home) -> None:
+    outcome = run("activate", "nope", "--", "--json")
+    assert (outcome.status, outcome.stdout) == (1, "")

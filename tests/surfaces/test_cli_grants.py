@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prowess.errors import NotFound
+from prowess.errors import NotFound, SettingsError
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import call, run_on_terminal
 
@@ -65,7 +65,20 @@ def test_rows_say_whether_the_skill_is_still_as_it_was(root: Path) -> None:
     call("grants", "--refuse", "alpha")
     assert [(row["decision"], row["current"]) for row in _rows()] == [("refuse", True), ("allow", False)]
     (root / "alpha" / "SKILL.md").unlink()
-    assert [row["current"] for row in _rows()] == [False, False]
+    assert [row["current"] for row in _rows()] == [None, None]
+    assert "\tnot found here\t" in call("grants").stdout
+
+
+def test_empty_name_is_no_skill(root: Path) -> None:
+    for option in ("--allow", "--refuse", "--revoke"):
+        with pytest.raises(NotFound):
+            call("grants", option, "")
+
+
+def test_decision_for_a_task_is_refused(root: Path) -> None:
+    """It would be gone with this process."""
+    with pytest.raises(SettingsError, match="cannot be kept for a task"):
+        call("--profile", "daycare", "grants", "--allow", "scheduling", "--session", "monday")
 
 
 def test_people_read_what_was_decided(root: Path) -> None:

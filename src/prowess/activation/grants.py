@@ -27,7 +27,10 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A decision on one digest. A later one on the same digest, user and session replaces it."""
+    """A decision on one digest. A later one on the same digest, user and session replaces it.
+
+    A refusal for all sessions also ends what single ones were allowed before.
+    """
 
     user: str
     skill: SwitchKey

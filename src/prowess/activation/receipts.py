@@ -3,10 +3,17 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["MAX_KEPT_ARGUMENTS", "AskedBy", "Receipt", "SessionRecord", "Usage", "UsageReport"]
+__all__ = ["MAX_KEPT_ARGUMENTS", "AskedBy", "Receipt", "SessionRecord", "Usage", "UsageReport", "keep_arguments"]
 
-MAX_KEPT_ARGUMENTS = 2_000
+MAX_KEPT_ARGUMENTS = 10_000
 """Characters of the arguments that a receipt keeps."""
+
+
+def keep_arguments(arguments: str) -> str:
+    """Return arguments as a receipt keeps them: the beginning of very long ones, with a sign of the cut."""
+    if len(arguments) <= MAX_KEPT_ARGUMENTS:
+        return arguments
+    return arguments[: MAX_KEPT_ARGUMENTS - 1] + "…"
 
 
 class AskedBy(StrEnum):

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from prowess.activation.consent import Confirmation, Question
-from prowess.activation.receipts import MAX_KEPT_ARGUMENTS, AskedBy, Receipt
+from prowess.activation.receipts import AskedBy, Receipt, keep_arguments
+from prowess.disclosure.agreed_files import SkillChanged
 from prowess.disclosure.instructions import (
     Instructions,
-    SkillChanged,
     locate,
     read_instructions,
     render_folder,
@@ -20,7 +20,7 @@ from prowess.disclosure.resources import LineRange, Resource, list_resources, re
 from prowess.disclosure.tokens import TokenCounter
 from prowess.errors import BrokenSkill
 from prowess.policy import ToolSet
-from prowess.runtime.gate import Gate
+from prowess.runtime.gate import NOT_ASKED, Gate
 from prowess.runtime.keeper import SessionKey, SkillKeeper
 from prowess.skill.skill import Skill
 from prowess.sources.skill_files import FileSet
@@ -107,7 +107,7 @@ class Activator:
                 is_active=current is not None,
                 confirmation=confirmation,
             )
-            if current is not None and _is_known(current, arguments or ""):
+            if current is not None and _is_known(current, keep_arguments(arguments or "")):
                 return self._already(skill, current, files)
             try:
                 instructions = self._read(skill, files, arguments)
@@ -140,6 +140,16 @@ class Activator:
             self._store.enter_context(user=self._key.user, session=self._key.session, receipt=receipt.id)
         return self._activation(skill, files, instructions, text, receipt, already=False)
 
+    def holds(self, receipt: Receipt, skill: Skill) -> bool:
+        """Whether the conversation has the instructions of an active skill as they are now, and may go by them."""
+        files = self._keeper.files(skill)
+        same = bool(receipt.digest) and files.digest == receipt.digest
+        return receipt.in_context and same and not self._gate.denies(skill, files)
+
+    def is_refused(self, skill: Skill) -> bool:
+        """Whether the user has refused a skill that is active."""
+        return self._gate.denies(skill, self._keeper.files(skill))
+
     def peek(self, skill: Skill) -> str:
         """Return the instructions of a skill without switching it on; whoever may activate it may look."""
         files = self._keeper.files(skill)
@@ -152,7 +162,7 @@ class Activator:
     def recall(self, receipt: Receipt, skill: Skill) -> str | None:
         """Return the instructions of an active skill once more; None if its files are not those agreed to."""
         files = self._keeper.files(skill)
-        if files.digest != receipt.digest:
+        if files.digest != receipt.digest or self._gate.denies(skill, files):
             return None
         try:
             return self._render(skill, files, self._read(skill, files, receipt.arguments or None))
@@ -170,7 +180,12 @@ class Activator:
         )
         policy = self._keeper.policy
         found = read_resource(
-            skill, path, limit_bytes=policy.limits.max_resource_bytes, lines=lines, binary=policy.binary
+            skill,
+            path,
+            limit_bytes=policy.limits.max_resource_bytes,
+            lines=lines,
+            binary=policy.binary,
+            files=files.files if consent not in NOT_ASKED else (),
         )
         self._gate.check_unchanged(skill, files, consent)
         if found.truncated and found.notice:
@@ -243,7 +258,7 @@ class Activator:
             asked_by,
             agent=self._key.agent,
             trigger=trigger,
-            arguments=(arguments or "")[:MAX_KEPT_ARGUMENTS],
+            arguments=keep_arguments(arguments or ""),
             size_bytes=instructions.size_bytes,
             at=self._clock(),
         )

@@ -2,7 +2,8 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from prowess.activation.consent import (
@@ -19,7 +20,8 @@ from prowess.activation.consent import (
 )
 from prowess.activation.grants import Decision, Grant, Scope
 from prowess.catalog.switches import switch_key
-from prowess.disclosure.instructions import SkillChanged
+from prowess.catalog.views import Reason
+from prowess.disclosure.agreed_files import SkillChanged
 from prowess.errors import Refused
 from prowess.policy import Consent
 from prowess.runtime.keeper import SessionKey, SkillKeeper
@@ -27,11 +29,12 @@ from prowess.skill.skill import Skill
 from prowess.sources.skill_files import FileSet
 from prowess.state.store import StateStore
 
-__all__ = ["Call", "Gate", "PendingQuestions"]
+__all__ = ["NOT_ASKED", "Call", "Gate", "PendingQuestions"]
 
 _MAX_PENDING = 1_000
 """Questions that may wait for their answers; older ones are forgotten."""
-_NOT_ASKED = ("not-asked", "trusted")
+_MEND_FOLDER = "mend the skill's folder; `prowess validate` shows what is wrong"
+NOT_ASKED = ("not-asked", "trusted")
 """Reasons to let a skill pass whatever its files are."""
 
 
@@ -48,10 +51,33 @@ class Call:
 
 @dataclass(slots=True)
 class PendingQuestions:
-    """Questions that were handed out and wait for their answers, for all sessions of a runtime."""
+    """Questions that wait for their answers, for all sessions of a runtime."""
 
     calls: dict[str, Call] = field(default_factory=dict[str, Call])
+    """What those are about that were handed out."""
     lock: threading.Lock = field(default_factory=threading.Lock)
+    asked: dict[tuple[str, str], tuple[threading.Lock, int]] = field(
+        default_factory=dict[tuple[str, str], tuple[threading.Lock, int]]
+    )
+    """Sessions and digests about which somebody is being asked, with how many wait for the answer."""
+
+    @contextmanager
+    def asking(self, session: str, digest: str) -> Generator[None]:
+        """Let one caller at a time ask about a digest in a session; the others may find the answer given."""
+        key = (session, digest)
+        with self.lock:
+            lock, waiting = self.asked.get(key, (threading.Lock(), 0))
+            self.asked[key] = (lock, waiting + 1)
+        try:
+            with lock:
+                yield
+        finally:
+            with self.lock:
+                _, waiting = self.asked[key]
+                if waiting == 1:
+                    del self.asked[key]
+                else:
+                    self.asked[key] = (lock, waiting - 1)
 
     def add(self, question: str, call: Call) -> None:
         """Remember what a question is about."""
@@ -98,7 +124,8 @@ class Gate:
         match self._decide(skill, files, is_active=is_active):
             case Ask():
                 question = self._ask_about(skill, files, tool=tool)
-                self._pending.add(question.id, self._call(skill, files, tool, arguments))
+                call = Call(self._key.session, tool, skill.id, arguments, files.digest)
+                self._pending.add(question.id, call)
                 return question
             case Allow() | Deny():
                 return None
@@ -114,30 +141,59 @@ class Gate:
         confirmation: Confirmation | None,
     ) -> str:
         """Return why the call is allowed, or raise. A no that comes with the call always counts."""
+        call = Call(self._key.session, tool, skill.id, arguments, files.digest)
         match self._decide(skill, files, is_active=is_active):
             case Allow(reason):
-                if confirmation is not None and confirmation.answer.decision is Decision.REFUSE:
-                    self._settle(skill, files, confirmation.answer)
+                if confirmation is not None and self._pending.redeem(confirmation, call).decision is Decision.REFUSE:
+                    self._settle(skill, files, confirmation.answer, given_by="confirmation")
                 return reason
             case Deny("no-digest"):
                 faults = "; ".join(problem.message for problem in files.problems[:3])
                 raise Refused(
                     f"skill '{skill.name}' cannot be agreed to, since not all its files can be read: {faults}",
-                    hint="mend the skill's folder; `prowess validate` shows what is wrong",
+                    hint=_MEND_FOLDER,
                     code="no-digest",
                 )
             case Deny():
                 raise _refused(skill, Scope.ALWAYS)
+            case Ask() if confirmation is not None:
+                answer = self._pending.redeem(confirmation, call)
+                return self._settle(skill, files, answer, given_by="confirmation")
             case Ask():
-                if confirmation is None:
+                return self._ask(skill, files, tool=tool, is_active=is_active)
+
+    def denies(self, skill: Skill, files: FileSet) -> bool:
+        """Whether a skill that is active must not be used any more."""
+        return isinstance(self._decide(skill, files, is_active=True), Deny)
+
+    def explain(self, skill: Skill, files: FileSet) -> Reason | None:
+        """Return why the skill cannot simply be activated; None if it can."""
+        match self._decide(skill, files, is_active=False):
+            case Allow():
+                return None
+            case Deny("no-digest"):
+                return Reason("no-digest", "not all its files can be read, so nobody can agree to them", _MEND_FOLDER)
+            case Deny():
+                return Reason("refused", "the user refused it as it is now", f"prowess grants --revoke {skill.name}")
+            case Ask():
+                what = "nobody has agreed to it as it is now, so its activation asks"
+                return Reason("consent-needed", what, f"prowess grants --allow {skill.name}")
+
+    def _ask(self, skill: Skill, files: FileSet, *, tool: str, is_active: bool) -> str:
+        """Ask the person, unless another call has the answer meanwhile."""
+        with self._pending.asking(self._key.session, files.digest):
+            match self._decide(skill, files, is_active=is_active):
+                case Allow(reason):
+                    return reason
+                case Deny():
+                    raise _refused(skill, Scope.ALWAYS)
+                case Ask():
                     answer = self._asker.ask(self._ask_about(skill, files, tool=tool))
-                else:
-                    answer = self._pending.redeem(confirmation, self._call(skill, files, tool, arguments))
-                return self._settle(skill, files, answer)
+                    return self._settle(skill, files, answer, given_by=self._asker.name)
 
     def check_unchanged(self, skill: Skill, files: FileSet, consent: str) -> None:
         """Raise if what was read may differ from what was agreed to: a person takes time to answer."""
-        if consent in _NOT_ASKED:
+        if consent in NOT_ASKED:
             return
         now = self._keeper.files(skill)
         if (now.digest, now.stamps) != (files.digest, files.stamps):
@@ -159,7 +215,7 @@ class Gate:
             grant=grant,
         )
 
-    def _settle(self, skill: Skill, files: FileSet, answer: Answer | None) -> str:
+    def _settle(self, skill: Skill, files: FileSet, answer: Answer | None, *, given_by: str) -> str:
         """Carry out what a person said: remember it as far as it reaches, and allow or refuse."""
         if answer is None:
             raise Refused(
@@ -175,7 +231,7 @@ class Gate:
                 files.digest,
                 answer.decision,
                 session=self._key.session if answer.scope is Scope.SESSION else "",
-                given_by=self._asker.name,
+                given_by=given_by,
                 at=self._clock(),
                 files=files.files,
             )
@@ -201,9 +257,6 @@ class Gate:
             allowed_tools=skill.manifest.allowed_tools or (),
             permissions=skill.manifest.behaviour.permissions,
         )
-
-    def _call(self, skill: Skill, files: FileSet, tool: str, arguments: str) -> Call:
-        return Call(self._key.session, tool, skill.id, arguments, files.digest)
 
 
 def _refused(skill: Skill, scope: Scope) -> Refused:

@@ -1,7 +1,7 @@
 """Fill the prompt: which skills are favoured now, and the plan that follows from it."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from prowess.activation.mentions import parse_message
@@ -9,7 +9,7 @@ from prowess.activation.triggers import TriggerIndex
 from prowess.catalog.search import SkillSearch
 from prowess.catalog.views import Reason, View
 from prowess.disclosure.deltas import CatalogDelta, render_delta
-from prowess.disclosure.planner import OVER_BUDGET, Favour, Level, Plan, plan_catalog
+from prowess.disclosure.planner import OVER_BUDGET, Favour, Level, Plan, describe, plan_catalog
 from prowess.disclosure.tokens import TokenCounter, make_counter
 from prowess.policy import CatalogText, Mentions, ToolSet, TriggerUse
 from prowess.runtime.prompt_basis import mark_view
@@ -41,6 +41,8 @@ class Found:
 
     skill: Skill
     score: float
+    description: str = ""
+    """As much as the model may see of it."""
 
 
 class Planning:
@@ -75,7 +77,16 @@ class Planning:
         """Return the visible skills that fit a query, best first."""
         by_id = {skill.id: skill for skill in view.visible}
         hits = self._search.find(query, skills=view.visible, limit=limit)
-        return tuple(Found(by_id[hit.skill_id], hit.score) for hit in hits)
+        return tuple(self._found(view, by_id[hit.skill_id], hit.score) for hit in hits)
+
+    def _found(self, view: View, skill: Skill, score: float) -> Found:
+        return Found(skill, score, "" if skill.id in view.name_only else describe(skill))
+
+    def render_found(self, view: View, found: Sequence[Found]) -> str:
+        """Return what a model reads of skills that were found, within the budget of a catalog."""
+        part = View(view.agent, tuple(one.skill for one in found), view.name_only)
+        budget = self._settings.policy.prompting.budget
+        return plan_catalog(part, form=self.form, budget=budget, counter=self.counter).text
 
     def triggers(self, skills: tuple[Skill, ...]) -> TriggerIndex:
         """Return the triggers of these skills, made once while they stay the same."""

@@ -32,6 +32,8 @@ class Prompter:
         self._lock = threading.RLock()
         self._plan: tuple[View, Plan] | None = None
         self._told: View | None = None
+        self._described: frozenset[str] = frozenset()
+        """Ids of the skills that the model was told of in full, by the prompt and by what came after it."""
 
     def plan(self, view: View, query: str) -> Plan:
         """Return the plan of the prompt: the former one, while the view says the same."""
@@ -49,20 +51,25 @@ class Prompter:
     def tell(self, view: View, query: str) -> Plan:
         """Return the plan, and take it that the model is told so now."""
         with self._lock:
+            plan = self.plan(view, query)
             self._told = view
-            return self.plan(view, query)
+            self._described = frozenset(skill.id for skill in plan.at(Level.FULL))
+            return plan
 
     def tell_changes(self, view: View, query: str) -> CatalogDelta:
         """Return what the model should know beyond what it was told, and take it that it is told now."""
         with self._lock:
+            if self._told is None:
+                self.tell(view, query)
             before, self._told = self._told or view, view
-        delta = CatalogDelta() if before is view else compare_views(before, view, form=self._planning.form)
-        if query:
-            delta = replace(delta, relevant=self._suggest(view, query, delta))
+            delta = CatalogDelta() if before is view else compare_views(before, view, form=self._planning.form)
+            told = {skill.id for skill in (*delta.added, *delta.changed)}
+            if query:
+                delta = replace(delta, relevant=self._suggest(view, query, self._described | told))
+            self._described |= told | {skill.id for skill in delta.relevant}
         return self._planning.render_delta(delta, view) if delta else delta
 
-    def _suggest(self, view: View, query: str, delta: CatalogDelta) -> tuple[Skill, ...]:
-        known = {skill.id for skill in (*self.plan(view, query).at(Level.FULL), *delta.added, *delta.changed)}
+    def _suggest(self, view: View, query: str, known: frozenset[str]) -> tuple[Skill, ...]:
         wanted = [skill_id for skill_id in self._planning.favour_for(view, query) if skill_id not in known]
         found = (view.find(skill_id) for skill_id in wanted[:_SUGGESTIONS])
         return tuple(skill for skill in found if skill is not None)

@@ -8,8 +8,8 @@ from prowess.activation.mentions import Mention, parse_message
 from prowess.activation.receipts import AskedBy
 from prowess.activation.triggers import Triggered
 from prowess.catalog.views import View
+from prowess.disclosure.agreed_files import SkillChanged
 from prowess.disclosure.guidance import render_fallback
-from prowess.disclosure.instructions import SkillChanged
 from prowess.errors import BrokenSkill, NotFound, ProwessError, Refused, ToolInputError
 from prowess.policy import Policy, TriggerUse
 from prowess.runtime.activator import Activation, Activator
@@ -125,7 +125,7 @@ def _recall(activator: Activator, activations: Sequence[Activation], tools: Tool
         activator.recall(activation.receipt, activation.skill) if activation.already_active else activation.text
         for activation in activations
     ]
-    passing = {activation.receipt.id for activation in activations}
+    passing = {activation.receipt.id for activation in activations if not activation.already_active}
     activator.mark_context(frozenset(one.id for one in activator.active() if one.in_context and one.id not in passing))
     return [text for text in texts if text is not None]
 

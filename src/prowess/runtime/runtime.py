@@ -26,7 +26,7 @@ from prowess.catalog.views import Reason, View, make_view
 from prowess.disclosure.planner import Plan
 from prowess.errors import NotFound, Refused, SettingsError
 from prowess.policy import CatalogText, Policy, SessionMemory
-from prowess.runtime.gate import PendingQuestions
+from prowess.runtime.gate import Gate, PendingQuestions
 from prowess.runtime.keeper import SessionKey
 from prowess.runtime.planning import Found, Planning
 from prowess.runtime.session import Session
@@ -79,7 +79,7 @@ class Runtime:
         self.planning = Planning(settings, self.store, clock=clock)
         self._keys = SessionKeys(settings.policy.sessions)
         self.pending = PendingQuestions()
-        self._is_tidy = False
+        self._tidied_at: float | None = None
 
     @classmethod
     def open(
@@ -220,7 +220,11 @@ class Runtime:
         shown = view.find(name)
         if shown is None:
             return explanation
-        more = self.planning.explain(view, shown, query)
+        more = [*self.planning.explain(view, shown, query)]
+        key = SessionKey(self.settings.place.user, "", agent)
+        gate = Gate(self, self.store, key, asker=self._asker, pending=self.pending, clock=self.clock)
+        consent = gate.explain(shown, self.files(shown))
+        more += [consent] if consent else []
         return replace(explanation, reasons=(explanation.reasons[0], *more, *explanation.reasons[1:]))
 
     def plan(
@@ -260,23 +264,24 @@ class Runtime:
 
     def digest(self, skill: Skill) -> str:
         """Return the digest of the skill's files; empty if some of them cannot or must not be read."""
-        with self._lock:
-            return self._digests.of(skill)
+        return self._digests.of(skill)
 
     def files(self, skill: Skill) -> FileSet:
         """Return every file of the skill with its own digest, and the Problems among them."""
-        with self._lock:
-            return self._digests.files(skill)
+        return self._digests.files(skill)
 
     def is_vouched(self, skill: Skill) -> bool:
         """Whether the caller named the skill's folder itself, so that nobody is asked about it."""
         return self._choice.is_given(skill)
 
     def tidy(self) -> None:
-        """Forget ended receipts and idle sessions that are older than the settings want; once for each runtime."""
-        if not self._is_tidy:
-            self._is_tidy = True
-            self.store.forget_receipts(before=self.clock() - self.settings.keep_receipts_days * _DAY_SECONDS)
+        """Forget the user's ended receipts and idle sessions that are older than the settings want; once a day."""
+        now = self.clock()
+        if self._tidied_at is not None and now - self._tidied_at < _DAY_SECONDS:
+            return
+        self._tidied_at = now
+        oldest = now - self.settings.keep_receipts_days * _DAY_SECONDS
+        self.store.forget_receipts(user=self.settings.place.user, before=oldest)
 
     def warn_once(self, key: tuple[str, str], message: str) -> None:
         """Log a warning, once in the life of the process."""
@@ -331,17 +336,17 @@ class Runtime:
         """Trust the project around a folder; return its root and whether that is new."""
         project = self._choice.find_project(path)
         with self._lock:
-            return project, self.store.trust(project)
+            return project, self.store.trust(project, user=self.settings.place.user)
 
     def untrust(self, path: str | os.PathLike[str] | None = None) -> tuple[str, bool]:
         """Trust the project around a folder no more; return its root and whether it was trusted."""
         project = self._choice.find_project(path)
         with self._lock:
-            return project, self.store.untrust(project)
+            return project, self.store.untrust(project, user=self.settings.place.user)
 
     def trusted_projects(self) -> frozenset[str]:
-        """Return the roots of the trusted projects."""
-        return self.store.trusted_projects()
+        """Return the roots of the projects that the user trusts."""
+        return self.store.trusted_projects(user=self.settings.place.user)
 
     def grants(self) -> tuple[Grant, ...]:
         """Return what the user has agreed to and refused, newest first."""
@@ -358,6 +363,12 @@ class Runtime:
                 hint="mend the skill's folder; `prowess validate` shows what is wrong",
                 code="no-digest",
             )
+        if session_id and self.policy.sessions is SessionMemory.TASK:
+            raise SettingsError(
+                "a decision cannot be kept for a task, which ends with its process",
+                hint='decide for all sessions, or set activation.sessions = "chat"',
+                code="bad-session",
+            )
         session = self._keys.choose(session_id) if session_id else ""
         user = self.settings.place.user
         grant = Grant(
@@ -367,16 +378,17 @@ class Runtime:
         return grant
 
     def revoke(self, name: str | None = None) -> int:
-        """Forget what the user decided on a skill, or on all; return how many decisions there were."""
+        """Forget what the user decided on a skill, or on all; return how many decisions there were.
+
+        Decisions on the files that the skill has now go too, even if they were given for another skill with the same.
+        """
         user = self.settings.place.user
         if name is None:
             return self.store.revoke_grants(user=user)
         skill = self.catalog().find(name)
-        keys = (
-            {switch_key(skill)}
-            if skill
-            else {one.skill for one in self.grants() if name in (one.name, one.skill.skill)}
-        )
+        if skill is not None:
+            return self.store.revoke_grants(user=user, skill=switch_key(skill), digest=self.digest(skill) or None)
+        keys = {one.skill for one in self.grants() if name in (one.name, one.skill.skill)}
         if not keys:
             raise NotFound(f"no skill '{name}'", hint=self.catalog().suggest(name), code="unknown-skill")
         return sum(self.store.revoke_grants(user=user, skill=key) for key in keys)

@@ -13,13 +13,13 @@ from prowess.activation.tool_arguments import parse_arguments
 from prowess.activation.tool_dialects import Dialect, find_tool, render_tools, wire_name
 from prowess.activation.tools import Role, Tool, make_tools
 from prowess.catalog.views import View
+from prowess.disclosure.agreed_files import SkillChanged
 from prowess.disclosure.deltas import CatalogDelta
 from prowess.disclosure.guidance import GUIDANCE, render_prompt
-from prowess.disclosure.instructions import SkillChanged
 from prowess.disclosure.planner import Plan
 from prowess.disclosure.reattachment import Reattachment, plan_reattachment
 from prowess.disclosure.resources import LineRange, Resource, list_resources, parse_lines
-from prowess.errors import BrokenSkill, NotFound, Refused, ToolInputError
+from prowess.errors import BrokenSkill, NotFound, Refused, ToolInputError, WorldError
 from prowess.policy import SessionMemory
 from prowess.runtime.activator import Activation, Activator
 from prowess.runtime.gate import Gate
@@ -45,6 +45,8 @@ __all__ = ["Session"]
 
 _FOUND = 10
 _MAX_FOUND = 50
+_TOUCH_SECONDS = 3_600
+"""How often it is remembered that a session is in use."""
 
 
 class Session:
@@ -67,6 +69,7 @@ class Session:
         self.id = session_id
         self.agent = key.agent
         self._runtime = runtime
+        self._key = key
         self._memory = memory
         self._allowlist = None if allowlist is None else tuple(allowlist)
         gate = Gate(runtime, runtime.store, key, asker=asker, pending=runtime.pending, clock=runtime.clock)
@@ -76,6 +79,8 @@ class Session:
         self._prompter = Prompter(runtime.planning, runtime.store, key, memory=memory)
         self._lock = threading.Lock()
         self._filtered: tuple[View, View] | None = None
+        self._tools_of: tuple[View, tuple[Tool, ...]] | None = None
+        self._touched_at: float | None = None
 
     def __enter__(self) -> "Session":
         return self
@@ -119,13 +124,24 @@ class Session:
 
         With a dialect, tools are called by the names that its provider allows.
         """
+        self._touch()
         guidance = GUIDANCE[self._runtime.policy.tools]
         if dialect is not None:
             for tool in self._tools():
                 guidance = guidance.replace(f"`{tool.name}`", f"`{wire_name(tool.name, dialect)}`")
         plan = self._prompter.tell(self.view(), query)
-        names = [receipt.name for receipt in self.active()] if plan.text else []
-        return render_prompt(guidance=guidance, catalog=plan.text, active=names)
+        active, faded = self._sort_active() if plan.text else ((), ())
+        return render_prompt(guidance=guidance, catalog=plan.text, active=active, faded=faded)
+
+    def _sort_active(self) -> tuple[list[str], list[str]]:
+        """Return the names of active skills whose instructions hold, and of those that must be activated again."""
+        skills = self._seen()
+        active: list[str] = []
+        faded: list[str] = []
+        for receipt in self.active():
+            held = self._activator.holds(receipt, skills[receipt.skill])
+            (active if held else faded).append(receipt.name)
+        return active, faded
 
     def catalog_delta(self, query: str = "") -> CatalogDelta:
         """Return what has changed since the model was last told, so that the prompt it has can stay.
@@ -141,9 +157,18 @@ class Session:
         return render_tools(self._tools(), dialect)
 
     def _tools(self) -> tuple[Tool, ...]:
+        view = self.view()
+        with self._lock:
+            known = self._tools_of
+        if known is not None and known[0] is view:
+            return known[1]
         # A skill that only people see has files for the model too, once a person has switched it on.
-        names = callable_names(self.view()) or tuple(receipt.name for receipt in self.active())
-        return make_tools(self._runtime.policy.tools, names=names)
+        names = callable_names(view) or tuple(receipt.name for receipt in self.active())
+        made = make_tools(self._runtime.policy.tools, names=names)
+        if view.visible:
+            with self._lock:
+                self._tools_of = (view, made)
+        return made
 
     def call(
         self, tool: str, arguments: Mapping[str, object] | str, *, confirmation: Confirmation | None = None
@@ -180,7 +205,8 @@ class Session:
                 return render_resource(tool.name, tool_set, skill, resource)
             case Role.SEARCH:
                 found = self.search(given["query"], limit=given.get("limit", _FOUND))
-                return render_found(tool.name, given["query"], found)
+                text = self._runtime.planning.render_found(self.view(), found)
+                return render_found(tool.name, given["query"], found, text=text)
             case Role.DEACTIVATE:
                 return render_deactivation(tool.name, given["name"], self.deactivate(given["name"]))
 
@@ -208,7 +234,6 @@ class Session:
         arguments: str | None = None,
         asked_by: AskedBy = AskedBy.USER,
         trigger: str = "",
-        confirmation: Confirmation | None = None,
     ) -> Activation:
         """Switch a skill on by its name or id. Raise if it is unknown, refused or broken."""
         skill = self._invocable(name) if asked_by is AskedBy.USER else self._usable(name)
@@ -218,7 +243,6 @@ class Session:
             asked_by=asked_by,
             arguments=arguments,
             trigger=trigger,
-            confirmation=confirmation,
         )
 
     def read(self, name: str, path: str, *, lines: LineRange | None = None) -> Resource:
@@ -237,10 +261,22 @@ class Session:
         return None
 
     def active(self) -> tuple[Receipt, ...]:
-        """Return what is switched on, of all that the session may still see, in the order of activation."""
+        """Return what is switched on, of all that the session may still see and the user has not refused since.
+
+        It is in the order of activation.
+        """
+        receipts = self._activator.active()
+        skills = self._seen() if receipts else {}
+        return tuple(
+            receipt
+            for receipt in receipts
+            if receipt.skill in skills and not self._activator.is_refused(skills[receipt.skill])
+        )
+
+    def _seen(self) -> dict[str, Skill]:
+        """Return the skills that the model or the user may call, by id."""
         view = self.view()
-        known = {skill.id for skill in (*view.visible, *view.for_people)}
-        return tuple(receipt for receipt in self._activator.active() if receipt.skill in known)
+        return {skill.id: skill for skill in (*view.visible, *view.for_people)}
 
     # The conversation
 
@@ -253,6 +289,7 @@ class Session:
 
         What comes back is the message for the model, and the instructions that go with it.
         """
+        self._touch()
         return receive(
             message,
             view=self.view(),
@@ -267,8 +304,7 @@ class Session:
 
         The newest come first, as far as the budget goes. Those that are dropped come again when they are activated.
         """
-        view = self.view()
-        skills = {skill.id: skill for skill in (*view.visible, *view.for_people)}
+        skills = self._seen()
         texts = [(one, self._activator.recall(one, skills[one.skill])) for one in reversed(self.active())]
         prompting = self._runtime.policy.prompting
         planned = plan_reattachment(
@@ -279,6 +315,19 @@ class Session:
         )
         self._activator.mark_context(frozenset(receipt.id for receipt in planned.kept))
         return planned
+
+    def _touch(self) -> None:
+        """Remember that a session with active skills is in use: one that is idle for long is forgotten."""
+        now = self._runtime.clock()
+        if self._touched_at is not None and now - self._touched_at < _TOUCH_SECONDS:
+            return
+        if not self._activator.active():
+            return
+        self._touched_at = now
+        try:
+            self._runtime.store.touch_session(user=self._key.user, session=self._key.session, at=now)
+        except WorldError as error:  # State that may only be read serves a conversation all the same.
+            self._runtime.warn_once((self.id, "touch"), f"session '{self.id}': its use is not noted: {error.message}")
 
     # The three tiers, for those who disclose skills themselves
 

@@ -2,14 +2,18 @@
 
 from prowess.catalog.views import View
 from prowess.disclosure.instructions import locate
+from prowess.disclosure.names import show_names
 from prowess.errors import ToolInputError
 from prowess.policy import BaseDirectory, ToolSet
+from prowess.skill.deception import make_printable
 from prowess.skill.skill import Skill
 from prowess.sources.folders import SKILL_MD
 
 __all__ = ["callable_names", "find_by_path", "unknown_skill"]
 
 _MAX_NAMED = 20
+_MAX_CALLED = 200
+"""Characters of a wrong name that are said back."""
 
 
 def callable_names(view: View) -> tuple[str, ...]:
@@ -32,8 +36,7 @@ def find_by_path(view: View, path: str, *, place: BaseDirectory) -> Skill | None
 
 def unknown_skill(tool_set: ToolSet, view: View, name: str) -> ToolInputError:
     """Return the error for a name that no usable skill has, with those that there are."""
-    message = f"Unknown skill: {name}." if tool_set is ToolSet.DAYCARE else f"Unknown or unavailable skill: {name}"
-    names = callable_names(view)
-    rest = len(names) - _MAX_NAMED
-    shown = ", ".join(names[:_MAX_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
-    return ToolInputError(message[:300], hint=f"available skills: {shown or 'none'}", code="unknown-skill")
+    called = make_printable(name[:_MAX_CALLED])
+    message = f"Unknown skill: {called}." if tool_set is ToolSet.DAYCARE else f"Unknown or unavailable skill: {called}"
+    shown = show_names(callable_names(view), most=_MAX_NAMED) or "none"
+    return ToolInputError(message, hint=f"available skills: {shown}", code="unknown-skill")

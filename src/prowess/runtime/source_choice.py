@@ -53,7 +53,7 @@ class SourceChoice:
         if path is None:
             return place.project_root
         folder = os.path.realpath(expand_path(os.fspath(path), base=place.working_folder, home=place.home))
-        if folder in self._store.trusted_projects():
+        if folder in self._store.trusted_projects(user=place.user):
             return folder
         if not os.path.isdir(folder):
             raise NotFound(f"no folder at {folder}", hint="give the folder of a project")
@@ -63,8 +63,8 @@ class SourceChoice:
         settings, registered = self._settings, self._plugins.registered.values()
         if self._given is not None:
             return (*self._given, *registered)
-        trusted = self._store.trusted_projects()
         policy, place = settings.policy, settings.place
+        trusted = self._store.trusted_projects(user=place.user)
         extra = resolve_directories(settings.extra_directories, policy, place, trusted_projects=trusted)
         if settings.directories is not None:
             named = resolve_directories(settings.directories, policy, place, trusted_projects=trusted)

@@ -7,13 +7,13 @@ from typing import Any
 
 from prowess.activation.receipts import Receipt
 from prowess.activation.tools import Role
-from prowess.disclosure.planner import describe
+from prowess.disclosure.names import show_name
 from prowess.disclosure.resources import Resource
 from prowess.errors import ProwessError, Refused
 from prowess.policy import ToolSet
 from prowess.runtime.activator import Activation
 from prowess.runtime.planning import Found
-from prowess.skill.deception import strip_invisible
+from prowess.skill.deception import make_printable, strip_invisible
 from prowess.skill.skill import Skill
 
 __all__ = [
@@ -31,6 +31,8 @@ __all__ = [
 
 _MAX_NAMED = 50
 """Visible skills that an error names."""
+_MAX_CALLED = 200
+"""Characters of a name in a call that are said back."""
 _FOR_THE_REFUSED = "go on without it, and tell the user so"
 """What a model reads in the place of a refusal's hint, which tells people by what command to lift it."""
 
@@ -101,7 +103,7 @@ def resource_record(skill: Skill, resource: Resource) -> Data:
 def render_activation(tool: str, tool_set: ToolSet, activation: Activation) -> ToolResult:
     """Return the result of an activation."""
     name = activation.skill.name
-    summary = f"Skill {name} already active" if activation.already_active else f"Skill {name} activated"
+    summary = f"Skill {show_name(name)} {'already active' if activation.already_active else 'activated'}"
     record = activation_record(activation)
     match tool_set:
         case ToolSet.WORKSPACE:
@@ -133,29 +135,33 @@ def render_resource(tool: str, tool_set: ToolSet, skill: Skill, resource: Resour
     summary = f"Read {resource.path} of {skill.name}"
     if tool_set is ToolSet.REMCOCHAT:
         data = {key: record[key] for key in ("name", "path", "content", "truncated")}
-        return ToolResult(tool, Role.READ, _json(data), data, summary=summary)
-    content = resource.content
+        content, _ = strip_invisible(_json(data))
+        return ToolResult(tool, Role.READ, content, data, summary=summary)
+    content, unseen = strip_invisible(resource.content)
+    if unseen:
+        content += f"\n\n[Characters that cannot be seen were left out: {unseen:,}.]"
     if resource.encoding == "base64":
         content = f"{resource.path} is {resource.mime}, {resource.size:,} bytes, in base64:\n{resource.content}"
     return ToolResult(tool, Role.READ, content, record, summary=summary)
 
 
-def render_found(tool: str, query: str, found: Sequence[Found]) -> ToolResult:
-    """Return the result of a search."""
+def render_found(tool: str, query: str, found: Sequence[Found], *, text: str) -> ToolResult:
+    """Return the result of a search; `text` is what the model reads of the skills that were found."""
     results = [
-        {"name": one.skill.name, "id": one.skill.id, "score": one.score, "description": describe(one.skill)}
+        {"name": one.skill.name, "id": one.skill.id, "score": one.score, "description": one.description}
         for one in found
     ]
-    lines = [f"{row['name']}: {row['description']}" for row in results]
-    content = "\n".join(lines) or "No skill fits. Try other words, or go on without a skill."
+    content = text or "No skill fits. Try other words, or go on without a skill."
     skills = "1 skill" if len(found) == 1 else f"{len(found)} skills"
-    return ToolResult(tool, Role.SEARCH, content, {"results": results}, summary=f'Found {skills} for "{query[:80]}"')
+    summary = f'Found {skills} for "{make_printable(query[:80])}"'
+    return ToolResult(tool, Role.SEARCH, content, {"results": results}, summary=summary)
 
 
 def render_deactivation(tool: str, name: str, receipt: Receipt | None) -> ToolResult:
     """Return the result of switching a skill off."""
-    content = f"Skill {name} is no longer active." if receipt else f"Skill {name} was not active."
-    data = {"name": name, "deactivated": receipt is not None}
+    shown = show_name(make_printable(name[:_MAX_CALLED]))
+    content = f"Skill {shown} is no longer active." if receipt else f"Skill {shown} was not active."
+    data = {"name": receipt.name if receipt else shown, "deactivated": receipt is not None}
     return ToolResult(tool, Role.DEACTIVATE, content, data, summary=content.rstrip("."))
 
 

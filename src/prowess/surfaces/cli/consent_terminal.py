@@ -36,7 +36,13 @@ class TerminalAsker:
     def ask(self, question: Question) -> Answer | None:
         _describe(question)
         prompt = "Allow [o]nce, for this [s]ession, [a]lways; [n]ot now, or [r]efuse for good?"
-        letter = click.prompt(prompt, type=click.Choice(list(_CHOICES), case_sensitive=False), err=True)
+        letter = click.prompt(
+            prompt,
+            type=click.Choice(list(_CHOICES), case_sensitive=False),
+            show_choices=False,
+            prompt_suffix=" ",
+            err=True,
+        )
         return _CHOICES[str(letter).lower()]
 
 
@@ -66,3 +72,4 @@ def _describe(question: Question) -> None:
         note(line)
     if len(lines) > _MAX_LISTED:
         note(f"    … and {len(lines) - _MAX_LISTED:,} more")
+    note(f"  `prowess show {question.skill}` shows all of it, and where it lies")

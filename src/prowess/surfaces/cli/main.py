@@ -120,7 +120,7 @@ def _report(error: ProwessError) -> int:
     from prowess.surfaces.cli.output import print_error
 
     try:
-        print_error(error, as_json="--json" in sys.argv)
+        print_error(error, as_json=_wants_json())
         sys.stdout.flush()
     except OSError:
         _give_up_output()
@@ -130,8 +130,14 @@ def _report(error: ProwessError) -> int:
     return _STATUS_OF_WORLD if isinstance(error, WorldError) else _STATUS_OF_REFUSAL
 
 
+def _wants_json() -> bool:
+    """Whether the caller asked for JSON; what comes after -- is not for Prowess."""
+    own = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
+    return "--json" in own
+
+
 def _report_usage(error: click.ClickException) -> int:
-    if "--json" in sys.argv:
+    if _wants_json():
         from prowess.surfaces.cli.output import print_json
 
         print_json({"error": {"code": "usage", "message": error.format_message(), "hint": "`prowess --help`"}})

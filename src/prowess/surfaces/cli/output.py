@@ -54,7 +54,7 @@ def print_content(text: str) -> None:
 def note(text: str, *, label: str = "", colour: str = "cyan") -> None:
     """Say something to the person, beside the result."""
     shown = _encodable("\n".join(map(make_printable, text.split("\n"))), sys.stderr)
-    click.echo(click.style(label, fg=colour, bold=True) + shown, err=True)
+    click.echo((click.style(label, fg=colour, bold=True) if label else "") + shown, err=True)
 
 
 def _encodable(text: str, stream: TextIO) -> str:

@@ -11,6 +11,9 @@ from prowess.surfaces.records import Record
 
 __all__ = ["command"]
 
+_FILES = {True: "as it is now", False: "changed since", None: "not found here"}
+"""What became of the files that a decision is about."""
+
 
 @click.command("grants")
 @click.option("--allow", metavar="NAME", shell_complete=complete_skill, help="Agree to a skill as it is now.")
@@ -39,14 +42,15 @@ def command(
     """
     if sum(choice is not None for choice in (allow, refuse, revoke)) + revoke_all > 1:
         raise click.UsageError("give one of --allow, --refuse, --revoke and --revoke-all")
-    if session_id and not (allow or refuse):
+    if session_id and allow is None and refuse is None:
         raise click.UsageError("--session goes with --allow or --refuse")
     with invocation.open() as runtime:
-        if allow or refuse:
-            decision = Decision.ALLOW if allow else Decision.REFUSE
-            grant = runtime.decide(allow or refuse or "", decision, session_id=session_id, given_by="command")
+        named = allow if allow is not None else refuse
+        if named is not None:
+            decision = Decision.ALLOW if allow is not None else Decision.REFUSE
+            grant = runtime.decide(named, decision, session_id=session_id, given_by="command")
             _print_decision(invocation, runtime, grant)
-        elif revoke or revoke_all:
+        elif revoke is not None or revoke_all:
             count = runtime.revoke(revoke)
             if invocation.as_json:
                 print_json({"revoked": count})
@@ -77,7 +81,7 @@ def _print_all(invocation: Invocation, runtime: Runtime) -> None:
             row["name"],
             row["decision"],
             f"session {row['session']}" if row["session"] else "always",
-            "as it is now" if row["current"] else "changed since",
+            _FILES[row["current"]],
             row["at"],
             row["digest"][:12],
         ]
@@ -87,7 +91,7 @@ def _print_all(invocation: Invocation, runtime: Runtime) -> None:
 
 
 def _record(runtime: Runtime, grant: Grant) -> Record:
-    """Return a grant as plain data; `current` says whether the skill still has the files that it is about."""
+    """Return a grant as plain data; `current` says whether the skill still has its files, None if it is not here."""
     skill = runtime.catalog().find(grant.skill.skill)
     return {
         "name": grant.name,
@@ -99,5 +103,5 @@ def _record(runtime: Runtime, grant: Grant) -> Record:
         "given_by": grant.given_by,
         "at": show_moment(grant.at),
         "files": len(grant.files),
-        "current": skill is not None and runtime.digest(skill) == grant.digest,
+        "current": None if skill is None else runtime.digest(skill) == grant.digest,
     }
