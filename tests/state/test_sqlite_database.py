@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -212,3 +213,26 @@ def test_file_holds_names_and_numbers_of_a_session_and_nothing_longer(store: Sql
         *("arguments", "consent", "size_bytes", "tokens", "started_at", "in_context", "ended_at"),
     }
     assert store.sessions(user="ann") == (SessionRecord("ann", "chat", "main", 1.0, 1.0, ("pdf",)),)
+
+
+_OPEN_TOGETHER = """
+import os, sys, time
+from prowess.state.sqlite_database import SqliteDatabase
+start, folder = float(sys.argv[1]), sys.argv[2]
+for number in range(40):
+    while time.time() < start + number * 0.05:
+        pass
+    database = SqliteDatabase(f"{folder}/{number}/state.db")
+    row = (str(os.getpid()),)
+    database.write(lambda transaction: transaction.run("INSERT INTO switches VALUES (?, 'a', 'b', 'on')", row))
+"""
+
+
+@pytest.mark.slow
+def test_new_file_may_be_opened_by_many_at_the_same_moment(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _OPEN_TOGETHER, str(time.time() + 2), str(tmp_path)]
+    children = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    assert [child.communicate()[1] for child in children] == [""] * 6
+    for number in range(40):
+        with closing(sqlite3.connect(tmp_path / str(number) / "state.db")) as connection:
+            assert connection.execute("SELECT COUNT(*) FROM switches").fetchone() == (6,)

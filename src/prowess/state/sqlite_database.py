@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
@@ -18,6 +19,7 @@ __all__ = ["MEMORY", "SqliteDatabase"]
 
 MEMORY = ":memory:"
 _BUSY_SECONDS = 30.0
+_RETRY_SECONDS = 0.01
 _T = TypeVar("_T")
 
 
@@ -113,7 +115,7 @@ class SqliteDatabase:
                 self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
             try:
-                connection.execute("PRAGMA journal_mode = WAL")
+                _enter_wal_mode(connection)
                 connection.execute("PRAGMA synchronous = FULL")
                 self._migrate(connection)
             except BaseException:
@@ -168,6 +170,20 @@ class _SqliteTransaction:
     def announce(self) -> None:
         self._connection.execute("UPDATE revisions SET number = number + 1")
         self.is_announced = True
+
+
+def _enter_wal_mode(connection: sqlite3.Connection) -> None:
+    """Set the journal's mode. For this, SQLite does not wait for others by itself, and several may open a new file."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return
 
 
 def _schema_version(connection: sqlite3.Connection) -> int:
