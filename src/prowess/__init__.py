@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from prowess.activation.consent import Answer, CallbackAsker, Confirmation, ConsentAsker, Question
-    from prowess.activation.grants import Grant
+    from prowess.activation.grants import Decision, Grant
     from prowess.activation.receipts import Receipt, UsageReport
     from prowess.catalog.catalog import Catalog
     from prowess.catalog.switches import Switch
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from prowess.errors import BrokenSkill, NotFound, ProwessError, Refused, SettingsError, ToolInputError, WorldError
     from prowess.policy import Policy
     from prowess.runtime.activator import Activation
+    from prowess.runtime.reception import ToolUse
     from prowess.runtime.runtime import Runtime
     from prowess.runtime.session import Session
     from prowess.runtime.tool_results import ToolResult
@@ -41,6 +42,7 @@ __all__ = [
     "Catalog",
     "Confirmation",
     "ConsentAsker",
+    "Decision",
     "Grant",
     "Manifest",
     "NotFound",
@@ -61,6 +63,7 @@ __all__ = [
     "Switch",
     "ToolInputError",
     "ToolResult",
+    "ToolUse",
     "UsageReport",
     "View",
     "WorldError",
@@ -74,9 +77,10 @@ _HOMES = {
         "CallbackAsker",
         "Confirmation",
         "ConsentAsker",
+        "Decision",
         "Question",
     ),
-    "prowess.activation.grants": ("Grant",),
+    "prowess.activation.grants": ("Decision", "Grant"),
     "prowess.activation.receipts": (
         "Receipt",
         "UsageReport",
@@ -99,6 +103,7 @@ _HOMES = {
     ),
     "prowess.policy": ("Policy",),
     "prowess.runtime.activator": ("Activation",),
+    "prowess.runtime.reception": ("ToolUse",),
     "prowess.runtime.runtime": ("Runtime",),
     "prowess.runtime.session": ("Session",),
     "prowess.runtime.tool_results": ("ToolResult",),

@@ -2,6 +2,7 @@
 
 import mmap
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,8 @@ def test_refusal_reaches_what_is_active_already(home: Home, root: Path) -> None:
         assert "THE BODY" not in session.reattach().text
         assert session.call("read_skill_resource", {"name": "a", "path": "SKILL.md"}).data["error"]["code"] == "refused"
         runtime.revoke("a")
-        assert [receipt.name for receipt in session.active()] == ["a"]
+        assert session.active() == ()
+        assert not session.activate("a").already_active
 
 
 @pytest.mark.requirement("K1")
@@ -268,8 +270,80 @@ def test_confirmed_grant_says_how_it_came_and_is_used_up(home: Home, root: Path)
         confirmation = Confirmation(question.id, Answer.ALLOW_ALWAYS)
         assert not session.call(*call, confirmation=confirmation).is_error
         assert [grant.given_by for grant in runtime.grants()] == ["confirmation"]
-        again = session.call(*call, confirmation=confirmation)
-    assert again.data["error"]["code"] == "confirmation-mismatch"
+        assert not session.call(*call, confirmation=confirmation).is_error  # It is active: a stale yes does no harm.
+        refusal = Confirmation(question.id, Answer.REFUSE)
+        assert session.call(*call, confirmation=refusal).data["error"]["code"] == "confirmation-mismatch"
+
+
+@pytest.mark.requirement("K1")
+def test_asker_that_looks_at_the_skill_does_not_hang(home: Home, root: Path) -> None:
+    write_skill(root, "a")
+    seen: list[object] = []
+
+    def ask(question: Question) -> Answer:
+        seen.append(session.call("read_skill_resource", {"name": "a", "path": "SKILL.md"}).data["error"]["code"])
+        return Answer.ALLOW_ONCE
+
+    with _open(home) as runtime:
+        session = runtime.session("chat", asker=CallbackAsker(ask))
+        assert not session.call("activate_skill", {"name": "a"}).is_error
+    assert seen == ["being-asked"]
+
+
+@pytest.mark.requirement("K1")
+def test_yes_that_comes_with_an_allowed_call_is_kept(home: Home, root: Path) -> None:
+    write_skill(root, "a")
+    with _open(home) as runtime:
+        session = runtime.session("chat")
+        calls = [("activate_skill", {"name": "a"}), ("read_skill_resource", {"name": "a", "path": "SKILL.md"})]
+        questions = [session.question(*call) for call in calls]
+        for call, question, answer in zip(calls, questions, (Answer.ALLOW_ONCE, Answer.ALLOW_ALWAYS), strict=True):
+            assert question is not None
+            assert not session.call(*call, confirmation=Confirmation(question.id, answer)).is_error
+        assert [grant.decision for grant in runtime.grants()] == [Decision.ALLOW]
+
+
+@pytest.mark.requirement("K11")
+def test_new_skill_that_found_no_room_in_a_delta_is_suggested_later(home: Home, root: Path) -> None:
+    write_skill(root, "old")
+    with Runtime.open(skills=[root]) as runtime:
+        session = runtime.session("chat")
+        session.prompt()
+        for number in range(300):
+            write_skill(root, f"new-{number}", description=f"Does thing {number} at some length. " * 4)
+        write_skill(root, "zz-zebra", description="Tames zebras. " * 10)
+        session.catalog_delta()
+        assert [skill.name for skill in session.catalog_delta("tame a zebra").relevant][:1] == ["zz-zebra"]
+
+
+@pytest.mark.requirement("K4")
+def test_long_names_come_last_and_are_not_lost_all_at_once(home: Home, root: Path) -> None:
+    for number in range(40):
+        write_skill(root, f"{number}", text=f"---\nname: {'long-name-' * 7}{number:03}\ndescription: Does it.\n---\n")
+    for number in range(5):
+        write_skill(root, f"short-{number}")
+    with Runtime.open(skills=[root]) as runtime:
+        shown = [len(runtime.plan(budget=budget).shown) for budget in range(1_500, 2_200, 20)]
+    assert shown[-1] == 45
+    assert all(after - before <= 3 for before, after in pairwise(shown))
+
+
+@pytest.mark.requirement("R64")
+def test_search_names_what_it_found_however_small_the_catalogs_budget_is(home: Home, root: Path) -> None:
+    write_skill(root, "zebra-tamer", description="Tames zebras.")
+    home.write_settings("[prompt]\nbudget_tokens = 10\n")
+    with Runtime.open(skills=[root]) as runtime:
+        assert "zebra-tamer" in runtime.session("chat").call("search_skills", {"query": "zebra"}).content
+
+
+@pytest.mark.requirement("J9")
+def test_arguments_that_differ_beyond_what_is_kept_are_not_the_same(home: Home, root: Path) -> None:
+    write_skill(root, "a", body="With $ARGUMENTS.\n")
+    with Runtime.open(skills=[root]) as runtime:
+        session = runtime.session("chat")
+        calls = [session.activate("a", arguments="x" * 10_000 + end) for end in ("AAA", "BBB")]
+    assert [call.already_active for call in calls] == [False, False]
+    assert "BBB" in calls[1].text
 
 
 @pytest.mark.requirement("R66")

@@ -159,6 +159,9 @@ class _Stores(RuleBasedStateMachine):
         grant = make_grant(digest, user=user, session=session, skill=skill, decision=decision, at=self.tick())
         self.grants[user, digest, session] = grant
         self.store.set_grant(grant)
+        for receipt in [r for r in self.receipts if (r.user, r.digest, r.is_open) == (user, digest, True)]:
+            if decision is Decision.REFUSE and session in ("", receipt.session):
+                self.receipts[self.receipts.index(receipt)] = replace(receipt, ended_at=grant.at)
         self.expect_decisions(changed=1)
 
     @rule(

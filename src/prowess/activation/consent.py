@@ -114,7 +114,10 @@ class ConsentAsker(Protocol):
     """How the answer came, for the record."""
 
     def ask(self, question: Question) -> Answer | None:
-        """Return the answer; None if there is nobody to give one."""
+        """Return the answer; None if there is nobody to give one.
+
+        The skill cannot be used while the question is open: what is asked is all that there is to see.
+        """
         ...
 
 

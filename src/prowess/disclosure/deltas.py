@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from prowess.catalog.views import View
 from prowess.disclosure.catalog_text import FORMS
 from prowess.disclosure.names import show_names
-from prowess.disclosure.planner import describe, plan_catalog
+from prowess.disclosure.planner import Level, describe, plan_catalog
 from prowess.disclosure.tokens import TokenCounter
 from prowess.policy import CatalogText
 from prowess.skill.skill import Skill
@@ -32,6 +32,8 @@ class CatalogDelta:
     relevant: tuple[Skill, ...] = ()
     """Skills that fit the query, but of which the prompt does not show the description in full."""
     text: str = ""
+    described: frozenset[str] = frozenset()
+    """Ids of the skills that the text describes in full."""
 
     def __bool__(self) -> bool:
         return bool(self.added or self.changed or self.removed or self.relevant)
@@ -65,6 +67,7 @@ def render_delta(
     if counter.count(gone) > budget // 2:
         gone = f"{len(delta.removed):,} skills are no longer available."
     budget -= counter.count(gone)
+    described: set[str] = set()
     for title, skills in (
         ("New or changed:", (*delta.added, *delta.changed)),
         ("These skills may fit the request:", delta.relevant),
@@ -72,6 +75,7 @@ def render_delta(
         part = View(view.agent, skills, view.name_only)
         plan = plan_catalog(part, form=form, budget=budget, counter=counter)
         parts += [f"{title}\n{plan.text}"] if plan.text else []
+        described |= {skill.id for skill in plan.at(Level.FULL)}
         budget -= plan.tokens
     parts += [gone] if gone else []
-    return replace(delta, text="\n\n".join(parts))
+    return replace(delta, text="\n\n".join(parts), described=frozenset(described))

@@ -201,7 +201,16 @@ class _Layout:
         return called, [skill for skill, favour in served if favour not in _CALLED_FOR]
 
     def _others(self) -> Iterator[Skill]:
-        return (skill for skill in self.view.visible if skill.id not in self.favours)
+        """Return the rest, those with names that are too long last: one of them would keep many others out."""
+        late: list[Skill] = []
+        for skill in self.view.visible:
+            if skill.id in self.favours:
+                continue
+            if len(skill.name) > MAX_NAME_LENGTH:
+                late.append(skill)
+            else:
+                yield skill
+        yield from late
 
     def _in_order(self, placed: dict[str, Placement]) -> list[Placement]:
         ordered: list[Placement] = []
@@ -224,8 +233,6 @@ class _Layout:
         """Place skills in their order: names first, then descriptions as far as there is room for both."""
         named: list[tuple[Skill, int]] = []
         for skill in skills:
-            if len(skill.name) > MAX_NAME_LENGTH:
-                continue  # It would keep many others out.
             cost = self._cost(skill, None)
             if cost > left:
                 return [(self._placement(one, None), paid) for one, paid in named]

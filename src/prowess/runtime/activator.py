@@ -107,7 +107,7 @@ class Activator:
                 is_active=current is not None,
                 confirmation=confirmation,
             )
-            if current is not None and _is_known(current, keep_arguments(arguments or "")):
+            if current is not None and _is_known(current, arguments or ""):
                 return self._already(skill, current, files)
             try:
                 instructions = self._read(skill, files, arguments)
@@ -209,7 +209,7 @@ class Activator:
             limit_bytes=limit,
             arguments=(arguments or "") if policy.tools is ToolSet.STANDARD else None,  # The others know no arguments.
         )
-        if found.truncated:
+        if found.size_bytes > limit:
             message = f"skill '{skill.name}': SKILL.md has {found.size_bytes:,} bytes and was cut at {limit:,}"
             self._keeper.warn_once((skill.id, "SKILL.md"), message)
         return found

@@ -23,7 +23,7 @@ from prowess.catalog.switches import switch_key
 from prowess.catalog.views import Reason
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.errors import Refused
-from prowess.policy import Consent
+from prowess.policy import Consent, SessionMemory
 from prowess.runtime.keeper import SessionKey, SkillKeeper
 from prowess.skill.skill import Skill
 from prowess.sources.skill_files import FileSet
@@ -50,34 +50,52 @@ class Call:
 
 
 @dataclass(slots=True)
+class _Asking:
+    """A question that is being put to a person."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    thread: int = 0
+    """Which asks."""
+    waiting: int = 0
+    """How many callers ask, or wait for the answer."""
+
+
+@dataclass(slots=True)
 class PendingQuestions:
     """Questions that wait for their answers, for all sessions of a runtime."""
 
     calls: dict[str, Call] = field(default_factory=dict[str, Call])
     """What those are about that were handed out."""
     lock: threading.Lock = field(default_factory=threading.Lock)
-    asked: dict[tuple[str, str], tuple[threading.Lock, int]] = field(
-        default_factory=dict[tuple[str, str], tuple[threading.Lock, int]]
-    )
-    """Sessions and digests about which somebody is being asked, with how many wait for the answer."""
+    asked: dict[tuple[str, str], "_Asking"] = field(default_factory=dict[tuple[str, str], "_Asking"])
+    """By session and digest, about which somebody is being asked."""
 
     @contextmanager
     def asking(self, session: str, digest: str) -> Generator[None]:
-        """Let one caller at a time ask about a digest in a session; the others may find the answer given."""
+        """Let one caller at a time ask about a digest in a session; the others may find the answer given.
+
+        Whoever is being asked cannot use the skill in order to answer.
+        """
         key = (session, digest)
         with self.lock:
-            lock, waiting = self.asked.get(key, (threading.Lock(), 0))
-            self.asked[key] = (lock, waiting + 1)
+            one = self.asked.setdefault(key, _Asking())
+            if one.thread == threading.get_ident():
+                raise Refused(
+                    "the user is being asked about this skill", hint="wait for the answer", code="being-asked"
+                )
+            one.waiting += 1
         try:
-            with lock:
-                yield
+            with one.lock:
+                one.thread = threading.get_ident()
+                try:
+                    yield
+                finally:
+                    one.thread = 0
         finally:
             with self.lock:
-                _, waiting = self.asked[key]
-                if waiting == 1:
+                one.waiting -= 1
+                if not one.waiting:
                     del self.asked[key]
-                else:
-                    self.asked[key] = (lock, waiting - 1)
 
     def add(self, question: str, call: Call) -> None:
         """Remember what a question is about."""
@@ -144,8 +162,8 @@ class Gate:
         call = Call(self._key.session, tool, skill.id, arguments, files.digest)
         match self._decide(skill, files, is_active=is_active):
             case Allow(reason):
-                if confirmation is not None and self._pending.redeem(confirmation, call).decision is Decision.REFUSE:
-                    self._settle(skill, files, confirmation.answer, given_by="confirmation")
+                if confirmation is not None:
+                    self._honour(skill, files, confirmation, call)
                 return reason
             case Deny("no-digest"):
                 faults = "; ".join(problem.message for problem in files.problems[:3])
@@ -162,6 +180,16 @@ class Gate:
             case Ask():
                 return self._ask(skill, files, tool=tool, is_active=is_active)
 
+    def _honour(self, skill: Skill, files: FileSet, confirmation: Confirmation, call: Call) -> None:
+        """Carry out an answer that comes with a call which needs none any more; a stale yes does no harm."""
+        try:
+            answer = self._pending.redeem(confirmation, call)
+        except Refused:
+            if confirmation.answer.decision is Decision.REFUSE:
+                raise
+            return
+        self._settle(skill, files, answer, given_by="confirmation")
+
     def denies(self, skill: Skill, files: FileSet) -> bool:
         """Whether a skill that is active must not be used any more."""
         return isinstance(self._decide(skill, files, is_active=True), Deny)
@@ -177,7 +205,7 @@ class Gate:
                 return Reason("refused", "the user refused it as it is now", f"prowess grants --revoke {skill.name}")
             case Ask():
                 what = "nobody has agreed to it as it is now, so its activation asks"
-                return Reason("consent-needed", what, f"prowess grants --allow {skill.name}")
+                return Reason("consent-needed", what, self._way_to_consent(skill))
 
     def _ask(self, skill: Skill, files: FileSet, *, tool: str, is_active: bool) -> str:
         """Ask the person, unless another call has the answer meanwhile."""
@@ -220,7 +248,7 @@ class Gate:
         if answer is None:
             raise Refused(
                 f"skill '{skill.name}' needs the user's consent, and nobody is there to give it",
-                hint=f"`prowess grants --allow {skill.name}` gives it, or --yes for one call",
+                hint=self._way_to_consent(skill),
                 code="consent-needed",
             )
         if answer.scope is not Scope.ONCE:
@@ -239,6 +267,14 @@ class Gate:
         if answer.decision is Decision.REFUSE:
             raise _refused(skill, answer.scope)
         return answer.scope.value
+
+    def _way_to_consent(self, skill: Skill) -> str:
+        policy = self._keeper.policy
+        if policy.consent is Consent.ASK:
+            return f"`prowess grants --allow {skill.name}` gives it, or --yes for one call"
+        if policy.sessions is SessionMemory.CHAT:
+            return f"`prowess grants --allow {skill.name} --session ID` gives it, or --yes for one call"
+        return "--yes gives it for one call; each task asks anew"
 
     def _ask_about(self, skill: Skill, files: FileSet, *, tool: str) -> Question:
         former = self._store.find_former_grant(user=self._key.user, skill=switch_key(skill), digest=files.digest)

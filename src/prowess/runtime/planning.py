@@ -26,6 +26,8 @@ SIGNS = {Mentions.SLASH_AND_DOLLAR: "/$", Mentions.SLASH: "/", Mentions.OFF: ""}
 _RELEVANT = 50
 """Skills that a query may favour."""
 _RECENT = 20
+_LEAST_FOR_FOUND = 2_000
+"""Tokens for the result of a search, however little the catalog may take."""
 _RECENT_SECONDS = 30 * 86_400
 _NO_TRIGGERS = Triggers()
 _SHOWN = {
@@ -85,7 +87,7 @@ class Planning:
     def render_found(self, view: View, found: Sequence[Found]) -> str:
         """Return what a model reads of skills that were found, within the budget of a catalog."""
         part = View(view.agent, tuple(one.skill for one in found), view.name_only)
-        budget = self._settings.policy.prompting.budget
+        budget = max(self._settings.policy.prompting.budget, _LEAST_FOR_FOUND)
         return plan_catalog(part, form=self.form, budget=budget, counter=self.counter).text
 
     def triggers(self, skills: tuple[Skill, ...]) -> TriggerIndex:

@@ -63,11 +63,14 @@ class Prompter:
                 self.tell(view, query)
             before, self._told = self._told or view, view
             delta = CatalogDelta() if before is view else compare_views(before, view, form=self._planning.form)
-            told = {skill.id for skill in (*delta.added, *delta.changed)}
+            anew = {skill.id for skill in (*delta.added, *delta.changed)}
+            self._described -= anew
             if query:
-                delta = replace(delta, relevant=self._suggest(view, query, self._described | told))
-            self._described |= told | {skill.id for skill in delta.relevant}
-        return self._planning.render_delta(delta, view) if delta else delta
+                delta = replace(delta, relevant=self._suggest(view, query, self._described | anew))
+            if delta:
+                delta = self._planning.render_delta(delta, view)
+                self._described |= delta.described
+            return delta
 
     def _suggest(self, view: View, query: str, known: frozenset[str]) -> tuple[Skill, ...]:
         wanted = [skill_id for skill_id in self._planning.favour_for(view, query) if skill_id not in known]

@@ -350,7 +350,7 @@ class Session:
         skill = self.view().find(name)
         try:
             found = self.read(skill.id, path) if skill else None
-        except ToolInputError:
+        except (ToolInputError, Refused):
             return None
         return found.content if found and found.encoding != "base64" else None
 

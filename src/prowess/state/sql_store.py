@@ -70,6 +70,7 @@ _ADD_RECEIPT = (
     " (SELECT COALESCE(MAX(number), 0) + 1 FROM receipts WHERE owner = ? AND session = ?)) ON CONFLICT DO NOTHING"
 )
 _END = "UPDATE receipts SET ended_at = ? WHERE owner = ? AND session = ? AND ended_at IS NULL"
+_END_REFUSED = "UPDATE receipts SET ended_at = ? WHERE owner = ? AND digest = ? AND ended_at IS NULL"
 _MARK = "UPDATE receipts SET in_context = ? WHERE owner = ? AND session = ? AND id = ?"
 _USAGE = (
     "SELECT r.skill, (SELECT n.name FROM receipts n WHERE n.owner = r.owner AND n.skill = r.skill"
@@ -145,7 +146,16 @@ class SqlStore:
         return self._grants(" ORDER BY given_at DESC, digest, session", pack(user))
 
     def set_grant(self, grant: Grant) -> None:
-        self._decide(_SET_GRANT, pack_grant(grant))
+        def work(transaction: Transaction) -> None:
+            transaction.run(_SET_GRANT, pack_grant(grant))
+            if grant.decision is Decision.REFUSE:
+                of_session = ("", ()) if not grant.session else (" AND session = ?", pack(grant.session))
+                transaction.run(
+                    _END_REFUSED + of_session[0], (grant.at, *pack(grant.user, grant.digest), *of_session[1])
+                )
+            transaction.announce()
+
+        self._database.write(work)
 
     def revoke_grants(
         self, *, user: str, skill: SwitchKey | None = None, digest: str | None = None, session: str | None = None

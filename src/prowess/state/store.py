@@ -57,7 +57,10 @@ class StateStore(Protocol):
         ...
 
     def set_grant(self, grant: Grant) -> None:
-        """Record a decision, in place of an earlier one on the same digest and session."""
+        """Record a decision, in place of an earlier one on the same digest and session.
+
+        A refusal ends what is switched on with that digest, in the session or in all.
+        """
         ...
 
     def revoke_grants(
