@@ -67,6 +67,7 @@ def test_change_made_before_the_question_is_seen(
 
 
 @pytest.mark.requirement("R36", "J5")
+@pytest.mark.slow
 @pytest.mark.parametrize("refresh", [Refresh.WATCHED, Refresh.EACH_TURN])
 @pytest.mark.parametrize("change", CHANGES_OF_LINKS.values(), ids=CHANGES_OF_LINKS.keys())
 def test_change_of_a_link_or_behind_it_is_seen(
@@ -87,6 +88,7 @@ def test_link_that_led_to_no_skill_is_followed_once_it_does(target: str, refresh
 
 
 @pytest.mark.requirement("R25", "R36")
+@pytest.mark.slow
 @pytest.mark.parametrize("refresh", [Refresh.WATCHED, Refresh.EACH_TURN])
 @pytest.mark.parametrize("mode", [Scan.CHILDREN, Scan.ROOT_AND_CHILDREN])
 @pytest.mark.parametrize("change", SHALLOW_CHANGES.values(), ids=SHALLOW_CHANGES.keys())
