@@ -32,6 +32,8 @@ from prowess.catalog.discovery import Discovery
 from prowess.catalog.index import Index
 from tests.catalog.machine import STANDARD, discover, user_source
 
+pytestmark = pytest.mark.slow  # Most tests start processes, or wait for the clock.
+
 found = discover([user_source(sys.argv[1])], index=Index(sys.argv[2]))
 skills = [os.path.basename(os.path.dirname(path)) for path in opened if str(path).endswith("/SKILL.md")]
 print(json.dumps([sorted(skills), [skill.description for skill in found.skills]]))

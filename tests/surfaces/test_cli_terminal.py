@@ -9,6 +9,8 @@ import pytest
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import run, run_on_terminal
 
+pytestmark = pytest.mark.slow  # Most tests start processes, or wait for the clock.
+
 _ESCAPE = "\x1b["
 
 
