@@ -20,6 +20,8 @@ from prowess.sources.source import Source
 from tests.catalog.machine import STANDARD, discover, ids, user_source
 from tests.sources.building import ask_child, draw, skill_text, without_rights, write_skill
 
+pytestmark = pytest.mark.slow  # Most tests start processes, or wait for the clock.
+
 _SETTLING_SECONDS = 0.13
 
 _COUNT_READS = """
@@ -31,8 +33,6 @@ sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" e
 from prowess.catalog.discovery import Discovery
 from prowess.catalog.index import Index
 from tests.catalog.machine import STANDARD, discover, user_source
-
-pytestmark = pytest.mark.slow  # Most tests start processes, or wait for the clock.
 
 found = discover([user_source(sys.argv[1])], index=Index(sys.argv[2]))
 skills = [os.path.basename(os.path.dirname(path)) for path in opened if str(path).endswith("/SKILL.md")]
