@@ -84,10 +84,10 @@ def normalise_path(text: str) -> str:
         raise _error("resource-unreadable", "Unable to read resource.", "a path holds no NUL character")
     if len(path) > _MAX_PATH_LENGTH:
         raise _error("invalid-path", "Invalid resource path.", f"a path has at most {_MAX_PATH_LENGTH:,} characters")
-    if path.startswith("/") or _DRIVE.match(path):
+    plain = posixpath.normpath(path)
+    if path.startswith("/") or _DRIVE.match(path) or _DRIVE.match(plain):
         hint = "give the path below the skill's folder, without its base directory"
         raise _error("absolute-path", "Absolute paths are not allowed", hint)
-    plain = posixpath.normpath(path)
     if plain in (".", ".."):
         raise _error("invalid-path", "Invalid resource path.", "give the path of a file, not of a folder")
     if plain != plain.strip():
