@@ -142,7 +142,7 @@ def read_resource(
 
 def _open(skill: Skill, path: str) -> int:
     try:
-        found = open_beneath(skill.real, path=path.encode("utf-8", "surrogateescape"))
+        found = open_beneath(skill.real, path=path.encode("utf-8", "surrogateescape"), apart=skill.apart)
     except UnicodeEncodeError:
         found = Obstacle.MISSING  # No name on any disk.
     if isinstance(found, Obstacle):
@@ -227,7 +227,11 @@ def _refuse(obstacle: Obstacle, skill: Skill, path: str) -> ToolInputError:
 
 def _name_others(skill: Skill, path: str) -> str:
     """Return which files the caller may have meant: those in the folder, else those with a similar name, else some."""
-    names = [name for name in list_resources(list_skill_files(skill.real).files) if len(name) <= _MAX_SHOWN_NAME]
+    names = [
+        name
+        for name in list_resources(list_skill_files(skill.real, apart=skill.apart).files)
+        if len(name) <= _MAX_SHOWN_NAME
+    ]
     if not names:
         return "the skill has no other files"
     below = [name for name in names if name.startswith(f"{path}/")]

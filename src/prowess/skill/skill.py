@@ -27,6 +27,8 @@ class Skill(NamedTuple):
     trusted: bool = True
     elsewhere: str = ""
     """The folder with all links resolved, if that is another."""
+    apart: bool = False
+    """Folders directly below that have a SKILL.md are skills of their own, and not part of this one."""
 
     @property
     def real(self) -> str:

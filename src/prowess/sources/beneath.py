@@ -11,7 +11,7 @@ import stat
 from enum import StrEnum
 
 from prowess.sources.open_folders import OpenFolder, open_folder
-from prowess.sources.skill_files import MAX_DEPTH, is_part, leads_out
+from prowess.sources.skill_files import MAX_DEPTH, is_part, is_skill_folder, leads_out
 
 __all__ = ["MAX_LINKS", "Obstacle", "open_beneath"]
 
@@ -36,10 +36,11 @@ class Obstacle(StrEnum):
     TOO_MANY_LINKS = "too-many-links"
 
 
-def open_beneath(folder: str, *, path: bytes) -> int | Obstacle:
+def open_beneath(folder: str, *, path: bytes, apart: bool = False) -> int | Obstacle:
     """Return a descriptor of the plain file at `path` below the folder, or what stands in the way. It never waits.
 
-    The folder's own path is absolute and has no links: one that is there now was put there since, and leads out.
+    The folder's own path is absolute and has no links: one that is there now was put there since, and leads out. With
+    `apart`, folders directly below that have a SKILL.md are other skills: nothing of theirs is found.
     """
     if b"\0" in path:
         return Obstacle.UNREADABLE
@@ -48,7 +49,7 @@ def open_beneath(folder: str, *, path: bytes) -> int | Obstacle:
     folders: list[OpenFolder] = []
     try:
         folders.append(open_folder(folder))
-        return _walk(folders, _steps_last_first(path))
+        return _walk(folders, _steps_last_first(path), apart=apart)
     except OSError as error:
         if not folders and error.errno in _LINK_INSTEAD:
             return Obstacle.ESCAPES
@@ -58,7 +59,7 @@ def open_beneath(folder: str, *, path: bytes) -> int | Obstacle:
             one.close()
 
 
-def _walk(folders: list[OpenFolder], steps: list[bytes]) -> int | Obstacle:
+def _walk(folders: list[OpenFolder], steps: list[bytes], *, apart: bool) -> int | Obstacle:
     """Take the steps from the last of the folders, which are those on the way from the top to where the walk stands."""
     links = 0
     while steps:
@@ -81,6 +82,8 @@ def _walk(folders: list[OpenFolder], steps: list[bytes]) -> int | Obstacle:
             steps += _steps_last_first(target)
         elif stat.S_ISDIR(mode) and depth < MAX_DEPTH:
             folders.append(here.enter(step))
+            if apart and depth == 0 and is_skill_folder(folders[-1]):
+                return Obstacle.MISSING
         elif steps or stat.S_ISDIR(mode):  # Below a file there is nothing, and below the deepest folder no part.
             return Obstacle.MISSING
         else:

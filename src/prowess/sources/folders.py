@@ -5,6 +5,7 @@ one listing and a thousand look-ups. The order of the results depends on names a
 """
 
 import os
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 from prowess.policy import Limits, Links, Scan, SourceKind
 from prowess.skill.problems import Problem, Severity, make_problem
+from prowess.sources.disk_errors import is_passing
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import Source, is_below, show_path
 
@@ -56,7 +58,7 @@ class Findings:
     links: int = 0
     """How many links were looked at."""
     loose: bool = False
-    """There are links that lead to no skill by now, but may do so later."""
+    """What was found may change unseen: links lead to no skill by now, or the disk failed."""
 
 
 def scan_folder(source: Source, *, limits: Limits, known_roots: Iterable[str] = ()) -> Findings:
@@ -78,8 +80,7 @@ class _Search:
     def run(self) -> None:
         root = self.source.root
         real = find_real_path(root)
-        if real is None or not os.path.isdir(root):
-            self._report_missing(root)
+        if real is None or not self._is_there(root):
             return
         self.findings.real = real
         top = _Folder(root, "", root if real == root else real, 0)
@@ -93,11 +94,27 @@ class _Search:
             message = f"{self.too_deep} folders below {show_path(root)} are deeper than {self.limits.max_depth} levels"
             self._report("scan-too-deep", message, root)
 
-    def _report_missing(self, root: str) -> None:
+    def _is_there(self, root: str) -> bool:
+        """Whether the root is a folder; report if it should be one."""
+        try:
+            if stat.S_ISDIR(os.stat(root).st_mode):
+                return True
+        except OSError as error:
+            if is_passing(error):
+                self._report_failure(root, error)
+                return False
         if os.path.lexists(root):
             self._report("source-unreadable", f"not a folder that can be read: {show_path(root)}", root)
         elif self.source.expected:
             self._report("source-missing", f"no such folder: {show_path(root)}", root, severity=Severity.WARNING)
+        return False
+
+    def _report_failure(self, path: str, error: OSError) -> None:
+        """Report a folder that could not be searched; one that the disk failed on is searched again the next time."""
+        code = "disk-error" if is_passing(error) else "source-unreadable"
+        self.findings.loose |= is_passing(error)
+        message = f"cannot search {show_path(path)}: {error.strerror}"
+        self._report(code, message, path, severity=Severity.WARNING)
 
     def _descend(self, top: _Folder) -> None:
         recursive = self.source.scan is Scan.RECURSIVE
@@ -145,7 +162,7 @@ class _Search:
                     elif entry.is_symlink() or entry.name.lower() == "skill.md":
                         odd.append(entry)
         except OSError as error:
-            self._report("source-unreadable", f"cannot search {show_path(path)}: {error.strerror}", path)
+            self._report_failure(path, error)
             return []
         for entry in sorted(odd, key=lambda entry: entry.name):
             self._note_oddity(folder, entry)
@@ -169,12 +186,14 @@ class _Search:
         """Note the folder if it has a SKILL.md; say whether it needs no further search."""
         try:
             status = os.lstat(f"{path}/{SKILL_MD}")
-        except PermissionError as error:
-            self._note_folder(path)
-            self._report("source-unreadable", f"cannot search {show_path(path)}: {error.strerror}", path)
-            return True
-        except OSError:
+        except FileNotFoundError:  # By far the most frequent.
             return False
+        except OSError as error:
+            if not isinstance(error, PermissionError) and not is_passing(error):
+                return False
+            self._note_folder(path)
+            self._report_failure(path, error)
+            return True
         if not _EXACT_NAMES and SKILL_MD not in os.listdir(path):
             return False
         self.findings.candidates.append(Candidate(path, relative, real, status))

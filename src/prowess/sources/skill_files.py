@@ -1,4 +1,4 @@
-"""List and hash every file of a skill, by directory handles, so that no link swapped in on the way leads out.
+"""List, hash and hand on every file of a skill, by directory handles, so that no link swapped in leads out.
 
 Not part of a skill, and so neither listed nor hashed: a `.git` folder, and the `.nfs…` leftovers of network file
 systems.
@@ -9,9 +9,11 @@ import os
 import re
 import stat
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from prowess.skill.digest import FileKind, SkillFile, digest_files
 from prowess.skill.problems import Problem, make_problem
+from prowess.sources.disk_errors import is_passing
 from prowess.sources.open_folders import OpenFolder, open_folder
 from prowess.sources.stamps import Stamp, stamp_file
 
@@ -20,7 +22,11 @@ __all__ = [
     "MAX_FILES",
     "MAX_TOTAL_BYTES",
     "FileSet",
+    "FileSink",
+    "copy_skill_files",
     "is_part",
+    "is_skill_folder",
+    "is_unchanged",
     "leads_out",
     "list_skill_files",
     "read_skill_files",
@@ -46,14 +52,61 @@ class FileSet:
     """Every file and folder with its stamp: while all of them stay the same, so does the digest."""
 
 
-def read_skill_files(folder: str) -> FileSet:
-    """Read and hash every file below `folder`. What cannot or must not be read is a Problem."""
-    return _walk(folder, _Walk())
+class FileSink(Protocol):
+    """Takes the files of a skill while they are read. What goes wrong here is no OSError: it is not the skill's."""
+
+    def begin_file(self, path: bytes, kind: FileKind) -> None:
+        """Begin a file; the folders on its way are made as they are needed."""
+        ...
+
+    def write(self, part: bytes) -> None:
+        """Add to the file that was begun."""
+        ...
+
+    def end_file(self) -> None:
+        """End the file that was begun, also if it was not read to its end."""
+        ...
+
+    def make_link(self, path: bytes, target: bytes) -> None:
+        """Make a link that stays inside the skill."""
+        ...
 
 
-def list_skill_files(folder: str) -> FileSet:
+def read_skill_files(folder: str, *, apart: bool = False) -> FileSet:
+    """Read and hash every file below `folder`. What cannot or must not be read is a Problem.
+
+    With `apart`, folders directly below that have a SKILL.md are skills of their own, and not part of this one.
+    """
+    return _walk(folder, _Walk(apart=apart))
+
+
+def copy_skill_files(folder: str, sink: FileSink, *, apart: bool = False) -> FileSet:
+    """Read and hash every file below `folder`, and hand each to the sink: the very bytes that are hashed."""
+    return _walk(folder, _Walk(apart=apart, sink=sink))
+
+
+def list_skill_files(folder: str, *, apart: bool = False) -> FileSet:
     """List every file below `folder` with what is wrong with it, without opening any: no hashes, no digest."""
-    return _walk(folder, _Walk(hashes=False))
+    return _walk(folder, _Walk(apart=apart, hashes=False))
+
+
+def is_unchanged(folder: str, files: FileSet) -> bool:
+    """Whether every file and folder has the stamp that it had before it was read."""
+    try:
+        return all(
+            stamp_file(os.lstat(f"{folder}/{path}" if path else folder)) == stamp for path, stamp in files.stamps
+        )
+    except OSError:
+        return False
+
+
+def is_skill_folder(folder: OpenFolder) -> bool:
+    """Whether a folder has something named SKILL.md, and so is looked at as a skill."""
+    try:
+        folder.status(b"SKILL.md")
+    except OSError:
+        return False
+    return True
 
 
 def is_part(name: bytes, *, depth: int) -> bool:
@@ -95,7 +148,9 @@ class _Stop(Exception):
 
 @dataclass(slots=True)
 class _Walk:
+    apart: bool = False
     hashes: bool = True
+    sink: FileSink | None = None
     files: list[SkillFile] = field(default_factory=list[SkillFile])
     problems: list[Problem] = field(default_factory=list[Problem])
     stamps: list[tuple[str, Stamp]] = field(default_factory=list[tuple[str, Stamp]])
@@ -125,7 +180,7 @@ class _Walk:
             elif stat.S_ISREG(status.st_mode) and self.hashes:
                 self._hash(folder, name, inner)
             elif stat.S_ISREG(status.st_mode):
-                self._note(inner, status, sha256="")
+                self.files.append(SkillFile(inner, _kind(status), status.st_size, sha256=""))
             elif stat.S_ISLNK(status.st_mode):
                 self._link(folder, name, inner)
             else:
@@ -149,7 +204,8 @@ class _Walk:
             self.problems.append(_unreadable(_show(inner), error))
             return
         try:
-            self.folder(below, inner, depth + 1)
+            if not (self.apart and depth == 0 and is_skill_folder(below)):
+                self.folder(below, inner, depth + 1)
         finally:
             below.close()
 
@@ -166,23 +222,32 @@ class _Walk:
                 return
             if self.total + status.st_size > MAX_TOTAL_BYTES:
                 self._too_large(inner)
-            whole, size = hashlib.sha256(), 0
-            while part := os.read(file, _CHUNK):
-                whole.update(part)
-                size += len(part)
-                if self.total + size > MAX_TOTAL_BYTES:
-                    self._too_large(inner)
+            sha256, size = self._read(file, inner, _kind(status))
         except OSError as error:
             self.problems.append(_unreadable(_show(inner), error))
             return
         finally:
             os.close(file)
         self.total += size
-        self._note(inner, status, sha256=whole.hexdigest())
+        self.files.append(SkillFile(inner, _kind(status), size, sha256))
 
-    def _note(self, inner: bytes, status: os.stat_result, *, sha256: str) -> None:
-        kind = FileKind.EXECUTABLE if status.st_mode & stat.S_IXUSR else FileKind.FILE
-        self.files.append(SkillFile(inner, kind, status.st_size, sha256))
+    def _read(self, file: int, inner: bytes, kind: FileKind) -> tuple[str, int]:
+        """Return the hash and the size of what is in an open file, handing it on."""
+        whole, size = hashlib.sha256(), 0
+        if self.sink is not None:
+            self.sink.begin_file(inner, kind)
+        try:
+            while part := os.read(file, _CHUNK):
+                whole.update(part)
+                size += len(part)
+                if self.total + size > MAX_TOTAL_BYTES:
+                    self._too_large(inner)
+                if self.sink is not None:
+                    self.sink.write(part)
+        finally:
+            if self.sink is not None:
+                self.sink.end_file()
+        return whole.hexdigest(), size
 
     def _link(self, folder: OpenFolder, name: bytes, inner: bytes) -> None:
         """Keep a link that stays inside; the text of it is what counts, since its target is hashed by itself."""
@@ -195,6 +260,8 @@ class _Walk:
             message = f"the link {_show(inner)} leads out of the skill"
             self.problems.append(make_problem("link-escape", message, path=_show(inner)))
             return
+        if self.sink is not None:
+            self.sink.make_link(inner, target)
         self.files.append(SkillFile(inner, FileKind.LINK, len(target), hashlib.sha256(target).hexdigest()))
 
     def _count(self, inner: bytes) -> None:
@@ -212,9 +279,13 @@ class _Walk:
         raise _Stop
 
 
+def _kind(status: os.stat_result) -> FileKind:
+    return FileKind.EXECUTABLE if status.st_mode & stat.S_IXUSR else FileKind.FILE
+
+
 def _unreadable(path: str, error: OSError) -> Problem:
-    what = path or "the folder"
-    return make_problem("file-unreadable", f"{what} cannot be read: {error.strerror}", path=path or None)
+    code = "disk-error" if is_passing(error) else "file-unreadable"
+    return make_problem(code, f"{path or 'the folder'} cannot be read: {error.strerror}", path=path or None)
 
 
 def _show(path: bytes) -> str:
