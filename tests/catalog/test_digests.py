@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from prowess.catalog.digests import Digests
+from prowess.catalog.digests import Digests, Recollection
 from prowess.policy import SourceKind
 from prowess.skill.digest import FileKind, SkillFile
 from prowess.skill.manifest import Manifest
 from prowess.skill.skill import Skill
 from prowess.sources.skill_files import MAX_TOTAL_BYTES, read_skill_files
-from tests.sources.building import ask_child, write_skill
+from prowess.sources.stamps import stamp_file
+from tests.sources.building import ask_child, without_rights, write_skill
 
 _SETTLING_SECONDS = 0.13
 """After so long, the stamps of files are relied on for digests."""
@@ -74,8 +75,31 @@ def _replace_by_a_link(folder: Path) -> None:
     (folder / "scripts" / "run.py").symlink_to("../SKILL.md")
 
 
+def _restore_an_older_file(folder: Path) -> None:
+    older = folder.parent / f"{folder.name}.older.py"
+    older.write_text("print(0)\n")
+    os.utime(older, (1, 1))
+    shutil.copy2(older, folder / "scripts" / "run.py")
+
+
+def _swap_a_subfolder(folder: Path) -> None:
+    other = folder.parent / f"{folder.name}.scripts"
+    shutil.copytree(folder / "scripts", other)
+    (other / "run.py").write_text("print(2)\n")
+    shutil.copystat(folder / "scripts" / "run.py", other / "run.py")
+    (folder / "scripts").rename(folder.parent / f"{folder.name}.former")
+    other.rename(folder / "scripts")
+
+
+def _write_through_another_name(folder: Path) -> None:
+    other = folder.parent / f"{folder.name}.linked.py"
+    other.hardlink_to(folder / "scripts" / "run.py")
+    other.write_text("print(2)\n")
+
+
 _CHANGES: list[Callable[[Path], None]] = [
-    *(_edit, _edit_with_a_forged_time, _add, _remove, _make_executable, _rename, _swap_by_rename, _replace_by_a_link)
+    *(_edit, _edit_with_a_forged_time, _add, _remove, _make_executable, _rename, _swap_by_rename, _replace_by_a_link),
+    *(_restore_an_older_file, _swap_a_subfolder, _write_through_another_name),
 ]
 
 
@@ -231,6 +255,243 @@ def test_skill_that_has_become_a_link_has_no_digest(tmp_path: Path) -> None:
     folder.rename(tmp_path / "moved")
     folder.symlink_to("moved")
     assert digests.of(_skill(folder)) == ""
+
+
+def test_skill_that_was_a_link_for_a_while_has_its_digest_again(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    time.sleep(_SETTLING_SECONDS)
+    digests = Digests()
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to("moved")
+    assert digests.of(_skill(folder)) == ""
+    folder.unlink()
+    (tmp_path / "moved").rename(folder)
+    assert digests.of(_skill(folder)) == read_skill_files(str(folder)).digest
+
+
+_WITHOUT_THE_RIGHT = without_rights("""
+import json, sys
+from pathlib import Path
+from prowess.catalog.digests import Digests
+from tests.catalog.test_digests import _skill
+
+digests, skill, above = Digests(), _skill(Path(sys.argv[1])), Path(sys.argv[1]).parent
+become_nobody()
+above.chmod(0o000)
+found = [digests.of(skill)]
+above.chmod(0o755)
+found.append(digests.of(skill))
+print(json.dumps([len(digest) for digest in found]))
+""")
+
+
+def test_right_given_to_a_folder_above_shows_though_no_stamp_changes(public_folder: Path) -> None:
+    above = public_folder / "above"
+    folder = _write(above / "x")
+    if os.geteuid() == 0:
+        os.chown(above, 65534, 65534)
+    time.sleep(_SETTLING_SECONDS)
+    assert ask_child(_WITHOUT_THE_RIGHT, folder) == [0, 64]
+
+
+_WITHOUT_DESCRIPTORS = """
+import json, os, resource, sys
+from pathlib import Path
+from prowess.catalog.digests import Digests
+from tests.catalog.test_digests import _skill
+
+digests, skill = Digests(), _skill(Path(sys.argv[1]))
+taken = [os.open("/", os.O_RDONLY)]
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (taken[0] + 3, hard))  # Enough for the files at the top, not for a folder.
+found = digests.read(skill)
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+problems = [problem.code for problem in found.problems]
+print(json.dumps([problems, len(found.stamps), digests.recall((skill,)).digests, len(digests.of(skill))]))
+"""
+
+
+def test_failure_of_the_machine_is_not_remembered(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    time.sleep(_SETTLING_SECONDS)
+    assert ask_child(_WITHOUT_DESCRIPTORS, folder) == [["disk-error"], 3, {}, 64]
+
+
+def test_root_that_is_a_skill_beside_others_is_told_from_one_that_holds_them(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    _write(folder / "inner")
+    time.sleep(_SETTLING_SECONDS)
+    digests = Digests()
+    whole, alone = _skill(folder), _skill(folder)._replace(apart=True)
+    for _ in range(2):
+        assert digests.of(whole) == read_skill_files(str(folder)).digest
+        assert digests.of(alone) == read_skill_files(str(folder), apart=True).digest
+    (folder / "inner" / "SKILL.md").unlink()
+    assert digests.of(alone) == digests.of(whole) == read_skill_files(str(folder)).digest
+
+
+# What is certain without reading
+
+
+def _settled(top: Path, *names: str) -> tuple[tuple[Skill, ...], Digests]:
+    skills = tuple(_skill(_write(top / name)) for name in names)
+    time.sleep(_SETTLING_SECONDS)
+    digests = Digests()
+    for skill in skills:
+        digests.read(skill)
+    return skills, digests
+
+
+def _scratch(*skills: Skill) -> dict[str, str]:
+    return {skill.id: read_skill_files(skill.real).digest for skill in skills}
+
+
+def test_unchanged_skills_are_recalled_and_the_answer_is_the_same_object_while_they_stay_so(tmp_path: Path) -> None:
+    skills, digests = _settled(tmp_path, "x", "y")
+    first = digests.recall(skills)
+    assert (first.digests, first.is_complete) == (_scratch(*skills), True)
+    assert digests.recall(skills) is first
+    assert digests.recall((*skills,)) is first
+    assert digests.recall(skills[:1]).digests == _scratch(skills[0])
+
+
+@pytest.mark.requirement("R77")
+@pytest.mark.parametrize("change", _CHANGES)
+def test_changed_skill_is_recalled_no_more_until_it_was_read(change: Callable[[Path], None], tmp_path: Path) -> None:
+    (x, y), digests = _settled(tmp_path, "x", "y")
+    skills = (x, y)
+    first = digests.recall(skills)
+    change(Path(x.real))
+    left = digests.recall(skills)
+    assert (left.digests, left.is_complete) == (_scratch(y), False)
+    time.sleep(_SETTLING_SECONDS)
+    digests.read(x)
+    again = digests.recall(skills)
+    assert again.digests == _scratch(x, y) != first.digests
+    assert digests.recall(skills) is again
+
+
+def _close_to_others(folder: Path) -> None:
+    (folder / "scripts" / "run.py").chmod(0o600)
+
+
+def _add_an_empty_folder(folder: Path) -> None:
+    (folder / "assets").mkdir()
+
+
+def _touch(folder: Path) -> None:
+    (folder / "scripts" / "run.py").touch()
+
+
+def _start_a_repository(folder: Path) -> None:
+    (folder / ".git").mkdir()
+
+
+@pytest.mark.parametrize("change", [_close_to_others, _add_an_empty_folder, _touch, _start_a_repository])
+def test_change_that_leaves_the_digest_makes_the_files_be_read_again(
+    change: Callable[[Path], None], tmp_path: Path
+) -> None:
+    skills, digests = _settled(tmp_path, "x")
+    before = digests.recall(skills).digests
+    change(Path(skills[0].real))
+    assert digests.recall(skills).digests == {}
+    assert digests.of(skills[0]) == before["user:x"]
+
+
+def test_files_below_a_repository_of_the_skill_do_not_count(tmp_path: Path) -> None:
+    _start_a_repository(_write(tmp_path / "x"))
+    time.sleep(_SETTLING_SECONDS)
+    digests, skill = Digests(), _skill(tmp_path / "x")
+    digests.read(skill)
+    (tmp_path / "x" / ".git" / "index").write_text("x")
+    assert digests.recall((skill,)).digests == _scratch(skill)
+
+
+def test_fault_that_lies_in_the_files_is_recalled_with_its_problems(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    (folder / "out").symlink_to("/etc/hostname")
+    skill = _skill(folder)
+    time.sleep(_SETTLING_SECONDS)
+    digests = Digests()
+    found = digests.read(skill)
+    assert digests.recall((skill,)).digests == {"user:x": ""}
+    assert digests.files(skill) == found
+    (folder / "out").unlink()
+    assert digests.recall((skill,)).digests == {}
+
+
+def test_clock_that_was_set_back_makes_the_files_be_read_again(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "x")
+    skills = (_skill(folder),)
+    now = [time.time_ns() + 10_000_000_000]
+    digests = Digests(str(tmp_path / "cache"), clock=lambda: now[0])
+    expected = {"user:x": digests.of(skills[0])}
+    assert digests.recall(skills).digests == expected
+    digests.save()
+    now[0] -= 1
+    later = Digests(str(tmp_path / "cache"), clock=lambda: now[0])
+    assert (digests.recall(skills).digests, later.recall(skills).digests) == ({}, {})
+    digests.read(skills[0])
+    assert digests.recall(skills).digests == expected
+    now[0] -= 3_600_000_000_000  # Now the files are of the future, and nothing is certain about them.
+    assert digests.of(skills[0]) == expected["user:x"]
+    now[0] += 7_200_000_000_000
+    assert digests.recall(skills).digests == {}
+
+
+def test_what_another_has_read_is_recalled_if_it_is_certain(tmp_path: Path) -> None:
+    skill = _skill(_write(tmp_path / "x"))
+    digests = Digests()
+    digests.learn(skill, read_skill_files(skill.real), taken=time.time_ns())
+    assert digests.recall((skill,)).digests == {}
+    time.sleep(_SETTLING_SECONDS)
+    digests.learn(skill, read_skill_files(skill.real), taken=time.time_ns())
+    assert digests.recall((skill,)).digests == _scratch(skill)
+
+
+_CHANGE_WHILE_READ = """
+import json, sys, time
+from pathlib import Path
+from prowess.catalog.digests import Digests
+from prowess.sources.skill_files import read_skill_files
+from tests.catalog.test_digests import _skill
+
+folder = Path(sys.argv[1])
+at, what, waiting = sys.argv[2].encode(), folder / sys.argv[3], []
+def change(event, args):
+    if waiting and event == "open" and args[0] == at:
+        waiting.clear()
+        what.write_text("print(9)\\n")
+sys.addaudithook(change)
+digests, skill = Digests(), _skill(folder)
+waiting.append(True)
+digests.read(skill)
+recalled = digests.recall((skill,)).digests
+print(json.dumps([not waiting, recalled, digests.of(skill) == read_skill_files(str(folder)).digest]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("opened", "changed"), [("run.py", "scripts/run.py"), ("run.py", "SKILL.md"), ("SKILL.md", "scripts/run.py")]
+)
+def test_file_that_changes_while_the_skill_is_read_makes_it_be_read_again(
+    opened: str, changed: str, tmp_path: Path
+) -> None:
+    """Between its stamp and its reading, after its reading, and before its stamp."""
+    folder = _write(tmp_path / "x")
+    time.sleep(_SETTLING_SECONDS)
+    assert ask_child(_CHANGE_WHILE_READ, folder, opened, changed) == [True, {}, True]
+
+
+def test_skills_are_vouched_for_with_the_stamp_of_a_lone_manifest(tmp_path: Path) -> None:
+    _write(tmp_path / "with-sidecar")
+    (tmp_path / "with-sidecar" / "agents").mkdir()
+    _, digests = _settled(tmp_path, "x")
+    skills = (_skill(tmp_path / "x"), _skill(tmp_path / "with-sidecar"))
+    digests.read(skills[1])
+    found: Recollection = digests.recall(skills)
+    stamp = stamp_file(os.lstat(tmp_path / "x" / "SKILL.md"))
+    assert (found.is_complete, found.vouched) == (True, {str(tmp_path / "x"): stamp})
 
 
 # Many threads

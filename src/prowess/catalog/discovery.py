@@ -4,7 +4,7 @@ import gc
 import os
 import stat
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import cast
@@ -12,7 +12,7 @@ from typing import cast
 from prowess.catalog.catalog import Catalog, RejectedSkill
 from prowess.catalog.index import Entry, Index, RootScan
 from prowess.catalog.precedence import rank_skills
-from prowess.policy import Policy, UnknownKeys
+from prowess.policy import Policy, Scan, UnknownKeys
 from prowess.skill.dialects import SIDECAR_PATH
 from prowess.skill.problems import Problem, make_problem
 from prowess.skill.reading import parse_skill
@@ -25,7 +25,7 @@ from prowess.sources.stamps import Stamp, are_reliable, is_reliable, stamp_file
 
 __all__ = ["Discovery"]
 
-_ODD_SIDECAR = cast("Stamp", (1, 0, 0, 0, 0))
+_ODD_SIDECAR = cast("Stamp", (1, 0, 0, 0, 0, 0))
 """Stands for a sidecar that is no plain file."""
 
 
@@ -38,18 +38,24 @@ class Discovery:
     known: dict[Source, RootScan] = field(default_factory=dict[Source, RootScan])
     unsaved: set[Source] = field(default_factory=set[Source])
 
-    def scan(self, source: Source, *, known_roots: Iterable[str] = ()) -> RootScan:
-        """Return what the root holds now: the very same value as before if nothing has changed."""
+    def scan(
+        self, source: Source, *, known_roots: Iterable[str] = (), vouched: Mapping[str, Stamp] | None = None
+    ) -> RootScan:
+        """Return what the root holds now: the very same value as before if nothing has changed.
+
+        Folders in `vouched` are not looked at: somebody saw a moment ago that their SKILL.md still has this stamp, and
+        that there is no sidecar.
+        """
         with _collector_paused():
             known = self.known.get(source)
             if known is None and self.index is not None:
                 known = self.index.load(source, self.policy)
-            if known is not None and self._is_current(source, known):
+            if known is not None and self._is_current(source, known, vouched or {}):
                 self.known[source] = known
                 return known
             return self._search(source, known or RootScan(), known_roots)
 
-    def _is_current(self, source: Source, known: RootScan) -> bool:
+    def _is_current(self, source: Source, known: RootScan, vouched: Mapping[str, Stamp]) -> bool:
         """Whether a look at what is known of the root is enough to be sure that nothing has changed."""
         if not known.settled or known.loose or not known.listed:
             return False
@@ -62,9 +68,10 @@ class Discovery:
             for folder, stamp in known.listed:
                 if stamp_file(os.stat(folder)) != stamp:
                     return False
-            for folder, stamp, _, _, sidecar, _, via_link in known.found:
-                now = lstat(f"{folder}/SKILL.md")
-                if via_link or (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns) != stamp:
+            for folder, stamp, _, _, sidecar, elsewhere, via_link in known.found:
+                if sidecar is None and not elsewhere and vouched.get(folder) == stamp:
+                    continue
+                if via_link or stamp_file(lstat(f"{folder}/SKILL.md")) != stamp:
                     return False
                 if not sidecars or (sidecar is None and not access(f"{folder}/agents/openai.yaml", exists)):
                     continue
@@ -121,7 +128,16 @@ class Discovery:
             return Entry(folder, stamp, None, problems, sidecar_stamp, elsewhere, via_link)
         identity = source.skill_id(relative)
         skill = Skill(
-            identity, source.kind, source.root, relative, folder, manifest, problems, source.trusted, elsewhere
+            identity,
+            source.kind,
+            source.root,
+            relative,
+            folder,
+            manifest,
+            problems,
+            source.trusted,
+            elsewhere,
+            apart=not relative and source.scan is Scan.ROOT_AND_CHILDREN,
         )
         return Entry(folder, stamp, skill, (), sidecar_stamp, elsewhere, via_link)
 
@@ -188,7 +204,8 @@ def _settle(found: tuple[Entry, ...], findings: Findings, taken: int) -> RootSca
     names = [*(folder for folder, _ in listed), *(entry.real for entry in found if entry.elsewhere)]
     names += [findings.real, *(entry.folder for entry in found)]
     settled = are_reliable(stamps, taken=taken) and (all(map(str.isascii, names)) or all(map(is_text, names)))
-    return RootScan(found, tuple(findings.problems), listed, taken, settled, findings.loose, findings.real)
+    loose = findings.loose or any(problem.code == "disk-error" for entry in found for problem in entry.problems)
+    return RootScan(found, tuple(findings.problems), listed, taken, settled, loose, findings.real)
 
 
 @contextmanager

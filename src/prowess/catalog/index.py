@@ -15,7 +15,7 @@ from prowess.version import __version__
 
 __all__ = ["Entry", "Index", "RootScan"]
 
-_HEADER = b"prowess-index-2\n"
+_HEADER = b"prowess-index-3\n"
 
 
 class Entry(NamedTuple):
@@ -51,7 +51,7 @@ class RootScan(NamedTuple):
     settled: bool = True
     """Every stamp was old enough then that a later change must show in it."""
     loose: bool = False
-    """There are links that lead to no skill by now, but may do so later without any sign in these folders."""
+    """What was found may change without any sign in these folders: links lead to no skill yet, or the disk failed."""
     real: str = ""
     """The root with all links resolved."""
 

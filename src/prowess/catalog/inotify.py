@@ -41,6 +41,8 @@ class Mask(IntFlag):
     OVERFLOW = 0x4000
     IGNORED = 0x8000
     ONLY_FOLDERS = 0x01000000
+    NO_LINKS = 0x02000000
+    """Watch a link itself, not what it leads to."""
     IS_FOLDER = 0x40000000
 
 
@@ -66,15 +68,15 @@ class Inotify:
         if self._file < 0:
             raise InotifyUnavailable(os.strerror(ctypes.get_errno()))
 
-    def watch(self, folder: str, mask: int) -> int:
-        """Return the number of the watch on `folder`; the same folder keeps its number."""
-        number: int = self._add(self._file, os.fsencode(folder), mask | Mask.ONLY_FOLDERS)
+    def watch(self, path: str | bytes, mask: int) -> int:
+        """Return the number of the watch on a file or folder; the same one keeps its number, whatever its path."""
+        number: int = self._add(self._file, os.fsencode(path), mask)
         if number >= 0:
             return number
         code = ctypes.get_errno()
         if code in (errno.ENOSPC, errno.ENOMEM):
             raise InotifyUnavailable(os.strerror(code))
-        raise OSError(code, os.strerror(code), folder)
+        raise OSError(code, os.strerror(code), path)
 
     def unwatch(self, number: int) -> None:
         """Take a watch back; one that the kernel has dropped already is fine."""

@@ -1,7 +1,7 @@
 """Keep a catalog current: the answer to "which skills are there now?", at the price that the policy sets."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from prowess.catalog.catalog import Catalog
@@ -12,6 +12,7 @@ from prowess.policy import Policy, Refresh
 from prowess.skill.dialects import SIDECAR_PATH
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import Source
+from prowess.sources.stamps import Stamp
 
 __all__ = ["CatalogKeeper"]
 
@@ -33,19 +34,32 @@ class CatalogKeeper:
         self._watcher: Watcher | None = None
         self._scans: dict[Source, RootScan] = {}
         self._catalog: Catalog | None = None
+        self._unrest = 0
+
+    @property
+    def unrest(self) -> int | None:
+        """A number that stays the same while every root is watched and none of them stirs; None if nobody watches.
+
+        While it is the same after two questions, each folder in which skills were found was the same one at both.
+        """
+        return self._unrest if self._watcher is not None and self._watcher.is_mine else None
 
     @property
     def watches(self) -> bool:
         """Whether changes are heard of from the kernel, for every root."""
         return self._watcher is not None and all(self._watcher.is_reliable(source.root) for source in self._scans)
 
-    def current(self) -> Catalog:
-        """Return the catalog as of now."""
+    def current(self, *, vouched: Mapping[str, Stamp] | None = None) -> Catalog:
+        """Return the catalog as of now.
+
+        Where nobody watches, the folders in `vouched` (of skills without a sidecar, with the stamps of their SKILL.md)
+        are not looked at: somebody did so a moment ago, and nothing in them had changed.
+        """
         if not self._policy.enabled:
             return self._settle(())
         if self._catalog is not None and self._policy.refresh is Refresh.START:
             return self._catalog
-        return self._refresh()
+        return self._refresh(vouched)
 
     def rescan(self) -> Catalog:
         """Search all roots, whatever the policy says."""
@@ -61,7 +75,7 @@ class CatalogKeeper:
             self._watcher.close()
             self._watcher = None
 
-    def _refresh(self) -> Catalog:
+    def _refresh(self, vouched: Mapping[str, Stamp] | None = None) -> Catalog:
         if self._catalog is not None:
             self._discovery.save()
             if self._policy.refresh is Refresh.WATCHED and (self._watcher is None or not self._watcher.is_mine):
@@ -70,10 +84,12 @@ class CatalogKeeper:
         changed = self._restless(sources)
         if not changed and self._catalog is not None and tuple(self._scans) == sources:
             return self._catalog
+        self._unrest += 1
         known_roots = [real for source in sources if (real := find_real_path(source.root)) is not None]
         before = self._scans
         self._scans = {
-            source: self._scan(source, known_roots) if source in changed else before[source] for source in sources
+            source: self._scan(source, known_roots, vouched) if source in changed else before[source]
+            for source in sources
         }
         if self._watcher is not None:
             self._watcher.forget(source.root for source in sources)
@@ -90,13 +106,14 @@ class CatalogKeeper:
         scan = self._scans.get(source)
         return scan is None or (scan.real != "" and scan.real != find_real_path(source.root))
 
-    def _scan(self, source: Source, known_roots: Sequence[str]) -> RootScan:
+    def _scan(self, source: Source, known_roots: Sequence[str], vouched: Mapping[str, Stamp] | None) -> RootScan:
         watcher = self._watcher
+        if watcher is None:
+            return self._discovery.scan(source, known_roots=known_roots, vouched=vouched)
         for _ in range(_MAX_ROUNDS):
-            if watcher is not None:
-                watcher.begin(source.root)
+            watcher.begin(source.root)  # From here on, what somebody saw before does not count.
             scan = self._discovery.scan(source, known_roots=known_roots)
-            if watcher is None or not watcher.cover(source.root, _coverage(scan)):
+            if not watcher.cover(source.root, _coverage(scan)):
                 return scan
         return self._discovery.scan(source, known_roots=known_roots)
 

@@ -14,7 +14,7 @@ from prowess.catalog.inotify import Event, Inotify, InotifyUnavailable, Mask
 from prowess.sources.folders import SKILL_MD
 from prowess.sources.source import is_below
 
-__all__ = ["Coverage", "Watcher"]
+__all__ = ["Coverage", "Watcher", "read_mounts", "sends_no_events"]
 
 _MASK = (
     Mask.MODIFY
@@ -26,6 +26,7 @@ _MASK = (
     | Mask.DELETE
     | Mask.DELETE_SELF
     | Mask.MOVE_SELF
+    | Mask.ONLY_FOLDERS
 )
 _OF_THE_FOLDER_ITSELF = Mask.DELETE_SELF | Mask.MOVE_SELF | Mask.UNMOUNT | Mask.IGNORED
 _OF_CONTENT_ONLY = Mask.MODIFY | Mask.CLOSE_WRITE
@@ -223,13 +224,8 @@ class Watcher:
 
     def _sends_no_events(self, root: str) -> bool:
         if self._filesystems is None:
-            self._filesystems = _read_mounts()
-        real = os.path.realpath(root)
-        kind = ""
-        for place, name in self._filesystems:
-            if is_below(real, place):
-                kind = name
-        return kind in _WITHOUT_EVENTS or kind.startswith("fuse")
+            self._filesystems = read_mounts()
+        return sends_no_events(os.path.realpath(root), self._filesystems)
 
 
 def _matters(event: Event, *, is_listed: bool) -> bool:
@@ -249,7 +245,16 @@ def _identify(folder: str) -> _Identity | None:
     return status.st_dev, status.st_ino
 
 
-def _read_mounts() -> list[tuple[str, str]]:
+def sends_no_events(folder: str, mounts: Iterable[tuple[str, str]]) -> bool:
+    """Whether the folder, a path without links, lies on a file system that does not tell of all changes."""
+    kind = ""
+    for place, name in mounts:
+        if is_below(folder, place):
+            kind = name
+    return kind in _WITHOUT_EVENTS or kind.startswith("fuse")
+
+
+def read_mounts() -> list[tuple[str, str]]:
     """Return mount points with their file systems, outer ones first."""
     try:
         with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as file:
