@@ -13,6 +13,7 @@ _SOURCES = {
         "project project .prowess/skills",
         "project project .agents/skills",
         "project project .claude/skills",
+        "user user-folder personal",
         "user prowess-home skills",
         "agents home .agents/skills",
         "user home .claude/skills",

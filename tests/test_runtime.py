@@ -167,6 +167,7 @@ def test_sources_are_listed_highest_precedence_first(home: Home) -> None:
         str(home.project / ".prowess/skills"),
         str(home.project / ".agents/skills"),
         str(home.project / ".claude/skills"),
+        str(home.prowess / "users/local/skills/personal"),
         str(home.prowess / "skills"),
         str(home.path / ".agents/skills"),
         str(home.path / ".claude/skills"),

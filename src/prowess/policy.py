@@ -359,6 +359,7 @@ PROFILES: dict[str, Policy] = {
     "standard": Policy(
         sources=(
             *_rules(SourceKind.PROJECT, Anchor.PROJECT, ".prowess/skills", ".agents/skills", ".claude/skills"),
+            *_rules(SourceKind.USER, Anchor.USER_FOLDER, "personal"),
             *_rules(SourceKind.USER, Anchor.PROWESS_HOME, "skills"),
             _AGENTS,
             *_rules(SourceKind.USER, Anchor.HOME, ".claude/skills"),

@@ -53,6 +53,7 @@ def _shown(sources: tuple[Source, ...], top: Path) -> list[tuple[SourceKind, str
                     for level in ("/app/src", "/app", "")
                     for name in (".prowess", ".agents", ".claude")
                 ),
+                (_USER, "prowess/users/ann/skills/personal"),
                 (_USER, "prowess/skills"),
                 (_AGENTS, "home/.agents/skills"),
                 (_USER, "home/.claude/skills"),
