@@ -7,6 +7,7 @@ import prowess
 
 def test_public_names_are_these() -> None:
     assert prowess.__all__ == [
+        "Access",
         "Activation",
         "Answer",
         "BrokenSkill",
@@ -17,7 +18,10 @@ def test_public_names_are_these() -> None:
         "Decision",
         "Grant",
         "Manifest",
+        "Mount",
         "NotFound",
+        "Permissions",
+        "Pin",
         "Plan",
         "Policy",
         "Problem",
@@ -33,6 +37,7 @@ def test_public_names_are_these() -> None:
         "Severity",
         "Skill",
         "Switch",
+        "SyncReport",
         "ToolInputError",
         "ToolResult",
         "ToolUse",

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from prowess.catalog.catalog import Catalog
     from prowess.catalog.switches import Switch
     from prowess.catalog.views import Reason, View
+    from prowess.copies.mounts import Access, Mount, Permissions
+    from prowess.copies.sync import SyncReport
+    from prowess.copies.versions import Pin
     from prowess.disclosure.planner import Plan
     from prowess.errors import BrokenSkill, NotFound, ProwessError, Refused, SettingsError, ToolInputError, WorldError
     from prowess.policy import Policy
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from prowess.version import __version__
 
 __all__ = [
+    "Access",
     "Activation",
     "Answer",
     "BrokenSkill",
@@ -45,7 +49,10 @@ __all__ = [
     "Decision",
     "Grant",
     "Manifest",
+    "Mount",
     "NotFound",
+    "Permissions",
+    "Pin",
     "Plan",
     "Policy",
     "Problem",
@@ -61,6 +68,7 @@ __all__ = [
     "Severity",
     "Skill",
     "Switch",
+    "SyncReport",
     "ToolInputError",
     "ToolResult",
     "ToolUse",
@@ -91,6 +99,13 @@ _HOMES = {
         "Reason",
         "View",
     ),
+    "prowess.copies.mounts": (
+        "Access",
+        "Mount",
+        "Permissions",
+    ),
+    "prowess.copies.sync": ("SyncReport",),
+    "prowess.copies.versions": ("Pin",),
     "prowess.disclosure.planner": ("Plan",),
     "prowess.errors": (
         "BrokenSkill",

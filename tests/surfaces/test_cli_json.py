@@ -422,7 +422,9 @@ def test_doctor_says_what_works_here(home: Home) -> None:
         "source core",
         "watching",
         "database",
+        "copies",
         "extra postgres",
+        "extra docker",
         "extra tokens",
         "extra semantic",
         "sandbox bubblewrap",
@@ -433,6 +435,9 @@ def test_doctor_says_what_works_here(home: Home) -> None:
     assert all(check["hint"] for check in checks.values() if not check["works"])
     where = f"SQLite in {home.prowess}/state.db"
     assert checks["database"]["detail"] == f"{where}, 0 trusted projects, 0 sessions"
+    active = home.prowess / "users" / "local" / "skills" / "active"
+    assert checks["copies"]["detail"] == f"{active}: hard links, swapped in one step"
+    assert not active.exists()
 
 
 def test_doctor_counts_what_is_remembered(home: Home, root: Path) -> None:

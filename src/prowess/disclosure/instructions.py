@@ -14,25 +14,19 @@ from prowess.disclosure.agreed_files import check_bytes
 from prowess.disclosure.arguments import substitute_arguments
 from prowess.disclosure.names import show_name
 from prowess.errors import BrokenSkill, WorldError
-from prowess.policy import BaseDirectory
-from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.deception import strip_invisible
 from prowess.skill.digest import SkillFile
 from prowess.skill.frontmatter import split_frontmatter
-from prowess.skill.names import is_standard_name
 from prowess.skill.problems import Problem
 from prowess.skill.skill import Skill
 from prowess.sources.beneath import Obstacle, open_beneath
 from prowess.sources.folders import SKILL_MD
 from prowess.sources.skill_files import MAX_TOTAL_BYTES
-from prowess.sources.source import show_path
 
 __all__ = [
     "CLOSING_TAG",
     "MAX_SKILL_MD_BYTES",
-    "SHARED_ROOT",
     "Instructions",
-    "locate",
     "read_instructions",
     "render_folder",
     "render_instructions",
@@ -45,8 +39,6 @@ MAX_LISTED_FILES = 100
 """Files that a list of resources or a folder's summary names."""
 MAX_LISTED_CHARACTERS = 8_000
 """Of such a list."""
-SHARED_ROOT = "/shared/skills"
-_PRIVATE_ROOT = "private:/.skills"
 _CHUNK = 1 << 18
 _TAG = "skill_content"
 CLOSING_TAG = f"</{_TAG}>"
@@ -64,20 +56,6 @@ class Instructions:
     size_bytes: int
     """Of the whole SKILL.md."""
     truncated: bool = False
-
-
-def locate(skill: Skill, place: BaseDirectory) -> str:
-    """Return where the model's code finds the skill's folder; empty if it is not told."""
-    match place:
-        case BaseDirectory.SHARED:
-            return f"{SHARED_ROOT}/{make_activation_key(skill.id)}"
-        case BaseDirectory.TASK_PRIVATE:
-            folder = skill.name if is_standard_name(skill.name) else make_activation_key(skill.id)
-            return f"{_PRIVATE_ROOT}/{folder}"
-        case BaseDirectory.HOST:
-            return show_path(skill.folder)
-        case BaseDirectory.NONE:
-            return ""
 
 
 def read_instructions(

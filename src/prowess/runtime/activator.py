@@ -4,13 +4,13 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from prowess.activation.consent import Confirmation, Question
 from prowess.activation.receipts import AskedBy, Receipt, keep_arguments
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.disclosure.instructions import (
     Instructions,
-    locate,
     read_instructions,
     render_folder,
     render_instructions,
@@ -22,6 +22,7 @@ from prowess.errors import BrokenSkill
 from prowess.policy import ToolSet
 from prowess.runtime.gate import NOT_ASKED, Gate
 from prowess.runtime.keeper import SessionKey, SkillKeeper
+from prowess.runtime.shelf import Shelf
 from prowess.skill.skill import Skill
 from prowess.sources.skill_files import FileSet
 from prowess.sources.source import show_bytes
@@ -49,6 +50,16 @@ class Activation:
     receipt: Receipt
 
 
+class _Taken(NamedTuple):
+    """A skill as it was taken from the shelf."""
+
+    skill: Skill
+    files: FileSet
+    instructions: Instructions
+    base: str
+    """Where the model's code finds it; empty if it does not, or is not told."""
+
+
 class Activator:
     """Switches skills on and off for one session. What it knows is in the store."""
 
@@ -59,6 +70,7 @@ class Activator:
         key: SessionKey,
         *,
         gate: Gate,
+        shelf: Shelf,
         counter: Callable[[], TokenCounter],
         clock: Callable[[], float],
     ) -> None:
@@ -66,6 +78,7 @@ class Activator:
         self._store = store
         self._key = key
         self._gate = gate
+        self._shelf = shelf
         self._counter = counter
         self._clock = clock
 
@@ -96,8 +109,9 @@ class Activator:
         confirmation: Confirmation | None = None,
     ) -> Activation:
         """Switch a skill on and return its instructions; a note if the conversation has them already."""
+        source = skill
         for _ in range(_ATTEMPTS):
-            files = self._keeper.files(skill)
+            skill, files = self._shelf.take(source)
             current = self._find_current(skill, files)
             consent = self._gate.permit(
                 skill,
@@ -111,22 +125,22 @@ class Activator:
                 return self._already(skill, current, files)
             try:
                 instructions = self._read(skill, files, arguments)
-                self._gate.check_unchanged(skill, files, consent)
+                self._gate.check_unchanged(skill, files, consent, now=self._shelf.take(source)[1])
+                taken = _Taken(skill, files, instructions, self._shelf.place(source, files))
             except SkillChanged:
                 confirmation = None  # It was about other files.
                 continue
             draft = self._draft(skill, files, instructions, asked_by=asked_by, arguments=arguments, trigger=trigger)
-            return self._enter(skill, files, instructions, replace(draft, consent=consent), current)
+            return self._enter(taken, replace(draft, consent=consent), current)
         raise SkillChanged(f"skill '{skill.name}' keeps changing while it is read", hint="try again when it is settled")
 
-    def _enter(
-        self, skill: Skill, files: FileSet, instructions: Instructions, draft: Receipt, current: Receipt | None
-    ) -> Activation:
+    def _enter(self, taken: _Taken, draft: Receipt, current: Receipt | None) -> Activation:
         """Record an activation; of several at once, one counts and the others find the skill active already."""
+        skill = taken.skill
         if current is not None and draft.arguments != current.arguments:
             self.deactivate(skill.id)
             current = None
-        text = self._render(skill, files, instructions)
+        text = self._render(taken)
         draft = replace(draft, tokens=self._counter().count(text))
         self._keeper.tidy()
         if skill.manifest.allowed_tools is not None:
@@ -134,38 +148,41 @@ class Activator:
         receipt = self._store.activate(draft)
         if receipt.id != draft.id and current is None and draft.digest:
             if _is_known(receipt, draft.arguments):
-                return self._already(skill, receipt, files)
-            return self._enter(skill, files, instructions, draft, receipt)
+                return self._already(skill, receipt, taken.files)
+            return self._enter(taken, draft, receipt)
         if not receipt.in_context:
             self._store.enter_context(user=self._key.user, session=self._key.session, receipt=receipt.id)
-        return self._activation(skill, files, instructions, text, receipt, already=False)
+        return _describe(taken, text, receipt, already=False)
 
     def holds(self, receipt: Receipt, skill: Skill) -> bool:
         """Whether the conversation has the instructions of an active skill as they are now, and may go by them."""
-        files = self._keeper.files(skill)
+        skill, files = self._shelf.take(skill)
         same = bool(receipt.digest) and files.digest == receipt.digest
         return receipt.in_context and same and not self._gate.denies(skill, files)
 
     def is_refused(self, skill: Skill) -> bool:
         """Whether the user has refused a skill that is active."""
-        return self._gate.denies(skill, self._keeper.files(skill))
+        return self._gate.denies(*self._shelf.take(skill))
 
     def peek(self, skill: Skill) -> str:
         """Return the instructions of a skill without switching it on; whoever may activate it may look."""
-        files = self._keeper.files(skill)
+        source = skill
+        skill, files = self._shelf.take(source)
         is_active = self._find_current(skill, files) is not None
         consent = self._gate.permit(skill, files, tool="peek", arguments="", is_active=is_active, confirmation=None)
         instructions = self._read(skill, files, None)
-        self._gate.check_unchanged(skill, files, consent)
-        return self._render(skill, files, instructions)
+        self._gate.check_unchanged(skill, files, consent, now=self._shelf.take(source)[1])
+        return self._render(_Taken(skill, files, instructions, self._shelf.offer(source, files)))
 
     def recall(self, receipt: Receipt, skill: Skill) -> str | None:
         """Return the instructions of an active skill once more; None if its files are not those agreed to."""
-        files = self._keeper.files(skill)
+        source = skill
+        skill, files = self._shelf.take(source)
         if files.digest != receipt.digest or self._gate.denies(skill, files):
             return None
         try:
-            return self._render(skill, files, self._read(skill, files, receipt.arguments or None))
+            instructions = self._read(skill, files, receipt.arguments or None)
+            return self._render(_Taken(skill, files, instructions, self._shelf.place(source, files)))
         except (BrokenSkill, SkillChanged):
             return None
 
@@ -173,7 +190,8 @@ class Activator:
         self, skill: Skill, path: str, *, tool: str, lines: LineRange | None, confirmation: Confirmation | None
     ) -> Resource:
         """Return a file of a skill; whoever may activate the skill may read it."""
-        files = self._keeper.files(skill)
+        source = skill
+        skill, files = self._shelf.take(source)
         is_active = self._find_current(skill, files) is not None
         consent = self._gate.permit(
             skill, files, tool=tool, arguments=path, is_active=is_active, confirmation=confirmation
@@ -187,14 +205,14 @@ class Activator:
             binary=policy.binary,
             files=files.files if consent not in NOT_ASKED else (),
         )
-        self._gate.check_unchanged(skill, files, consent)
+        self._gate.check_unchanged(skill, files, consent, now=self._shelf.take(source)[1])
         if found.truncated and found.notice:
             self._keeper.warn_once((skill.id, found.path), f"skill '{skill.name}': {found.path}: {found.notice}")
         return found
 
     def question(self, skill: Skill, *, tool: str, arguments: str) -> Question | None:
         """Return what a person would be asked before this call; None if nobody would be."""
-        files = self._keeper.files(skill)
+        skill, files = self._shelf.take(skill)
         is_active = self._find_current(skill, files) is not None
         return self._gate.question(skill, files, tool=tool, arguments=arguments, is_active=is_active)
 
@@ -214,23 +232,16 @@ class Activator:
             self._keeper.warn_once((skill.id, "SKILL.md"), message)
         return found
 
-    def _render(self, skill: Skill, files: FileSet, instructions: Instructions) -> str:
-        policy = self._keeper.policy
-        text = render_instructions(skill, instructions, base_directory=locate(skill, policy.base_directory))
-        if policy.tools is not ToolSet.STANDARD:
+    def _render(self, taken: _Taken) -> str:
+        text = render_instructions(taken.skill, taken.instructions, base_directory=taken.base)
+        if self._keeper.policy.tools is not ToolSet.STANDARD:
             return text
-        return wrap_instructions(skill, text, resources=list_resources(files.files))
+        return wrap_instructions(taken.skill, text, resources=list_resources(taken.files.files))
 
     def _already(self, skill: Skill, receipt: Receipt, files: FileSet) -> Activation:
         note = f"Skill {skill.name} is already active. Its instructions stand above in this conversation."
-        return self._activation(skill, files, Instructions(note, 0), note, receipt, already=True)
-
-    def _activation(
-        self, skill: Skill, files: FileSet, instructions: Instructions, text: str, receipt: Receipt, *, already: bool
-    ) -> Activation:
-        folder = render_folder(show_bytes(file.path) for file in files.files)
-        base = locate(skill, self._keeper.policy.base_directory)
-        return Activation(skill, files.digest, base, instructions, text, folder, already, receipt)
+        taken = _Taken(skill, files, Instructions(note, 0), self._shelf.locate(skill))
+        return _describe(taken, note, receipt, already=True)
 
     def _find_current(self, skill: Skill, files: FileSet) -> Receipt | None:
         """Return the receipt by which the very files that the skill has now are active; none if they have no digest."""
@@ -262,6 +273,12 @@ class Activator:
             size_bytes=instructions.size_bytes,
             at=self._clock(),
         )
+
+
+def _describe(taken: _Taken, text: str, receipt: Receipt, *, already: bool) -> Activation:
+    skill, files, instructions, base = taken
+    folder = render_folder(show_bytes(file.path) for file in files.files)
+    return Activation(skill, files.digest, base, instructions, text, folder, already, receipt)
 
 
 def _is_known(receipt: Receipt, arguments: str) -> bool:

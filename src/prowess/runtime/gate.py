@@ -219,11 +219,10 @@ class Gate:
                     answer = self._asker.ask(self._ask_about(skill, files, tool=tool))
                     return self._settle(skill, files, answer, given_by=self._asker.name)
 
-    def check_unchanged(self, skill: Skill, files: FileSet, consent: str) -> None:
+    def check_unchanged(self, skill: Skill, files: FileSet, consent: str, *, now: FileSet) -> None:
         """Raise if what was read may differ from what was agreed to: a person takes time to answer."""
         if consent in NOT_ASKED:
             return
-        now = self._keeper.files(skill)
         if (now.digest, now.stamps) != (files.digest, files.stamps):
             raise SkillChanged(f"skill '{skill.name}' was changed while it was read", hint="try again")
 

@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 
@@ -23,11 +23,16 @@ from prowess.catalog.reasons import Explanation, explain
 from prowess.catalog.refresh import CatalogKeeper
 from prowess.catalog.switches import EVERY_AGENT, Switch, Switches, switch_key
 from prowess.catalog.views import Reason, View, make_view
+from prowess.copies.mounts import Mount
+from prowess.copies.personal import PersonalSkills
+from prowess.copies.sync import SyncReport
 from prowess.disclosure.planner import Plan
 from prowess.errors import NotFound, Refused, SettingsError
-from prowess.policy import CatalogText, Policy, SessionMemory
+from prowess.policy import BaseDirectory, CatalogText, Policy, SessionMemory
+from prowess.runtime.copying import Copying, Look, Progress
 from prowess.runtime.gate import Gate, PendingQuestions
 from prowess.runtime.keeper import SessionKey
+from prowess.runtime.own_skills import find_own, open_personal
 from prowess.runtime.planning import Found, Planning
 from prowess.runtime.session import Session
 from prowess.runtime.session_keys import SessionKeys
@@ -37,6 +42,7 @@ from prowess.skill.skill import Skill
 from prowess.sources.plugins import Plugins
 from prowess.sources.skill_files import FileSet
 from prowess.sources.source import Source
+from prowess.sources.stamps import Stamp
 from prowess.state.opening import open_store
 from prowess.state.store import StateStore
 
@@ -44,6 +50,8 @@ __all__ = ["Runtime"]
 
 _LOG = logging.getLogger("prowess")
 _DAY_SECONDS = 86_400
+_SHARED = (BaseDirectory.SHARED, BaseDirectory.HOST)
+"""Where all visible skills have copies."""
 _warned: set[tuple[str, str]] = set()
 """What was warned of in this process."""
 
@@ -73,9 +81,10 @@ class Runtime:
         self._probe: Probe = probe or HostProbe()
         self._lock = threading.RLock()
         self._views: dict[str, tuple[object, View]] = {}
-        index = Index(os.path.join(settings.cache_folder, "index-1"))
+        index = Index(os.path.join(settings.cache_folder, "index-3"))
         self._keeper = CatalogKeeper(settings.policy, self._choice.current, index=index)
-        self._digests = Digests(os.path.join(settings.cache_folder, "digests-2"))
+        self._digests = Digests(os.path.join(settings.cache_folder, "digests-3"))
+        self.copying = Copying(settings, self.store, self._digests)
         self.planning = Planning(settings, self.store, clock=clock)
         self._keys = SessionKeys(settings.policy.sessions)
         self.pending = PendingQuestions()
@@ -113,7 +122,8 @@ class Runtime:
                 for task in self._keys.open_tasks():
                     self.end_session(task)
             finally:
-                self._digests.save()
+                self.copying.close()
+                self._digests.close()
                 self.planning.close()
                 self._keeper.close()
                 self.store.close()
@@ -148,6 +158,7 @@ class Runtime:
         """Switch everything off in a session and forget it, but keep its receipts; say whether it was known."""
         with self._lock:
             key = self._keys.drop(session_id)
+        self.copying.end_task(session_id)
         return self.store.end_session(user=self.settings.place.user, session=key, at=self.clock())
 
     def sessions(self) -> tuple[SessionRecord, ...]:
@@ -180,17 +191,23 @@ class Runtime:
 
     def view(self, agent: str = EVERY_AGENT) -> View:
         """Return what the agent of this name may see; its list of skills and its switches are in the settings."""
+        return self._look(agent).view
+
+    def _look(self, agent: str, vouched: Mapping[str, Stamp] | None = None) -> Look:
         with self._lock:
-            catalog = self._keeper.current()
-            basis = (catalog.generation, self.store.version())
-            known = self._views.get(agent)
-            if known is not None and known[0] == (*basis, self._probe.state()):
-                return known[1]
-            made = make_view(
-                catalog, probe=self._probe, switches=self.switches(), allowlist=self._allowlist(agent), agent=agent
-            )
-            self._views[agent] = ((*basis, self._probe.state()), made)
-            return made
+            catalog = self._keeper.current(vouched=vouched)
+            return Look(self._make_view(catalog, agent), catalog, self._keeper.unrest)
+
+    def _make_view(self, catalog: Catalog, agent: str) -> View:
+        basis = (catalog.generation, self.store.version())
+        known = self._views.get(agent)
+        if known is not None and known[0] == (*basis, self._probe.state()):
+            return known[1]
+        made = make_view(
+            catalog, probe=self._probe, switches=self.switches(), allowlist=self._allowlist(agent), agent=agent
+        )
+        self._views[agent] = ((*basis, self._probe.state()), made)
+        return made
 
     def filtered(self, allowlist: Sequence[str] | None, *, agent: str = EVERY_AGENT) -> View:
         """Return a view for one task: None or `["*"]` allows all, names or ids only these, an empty list nothing.
@@ -289,6 +306,34 @@ class Runtime:
             _warned.add(key)
             _LOG.warning(message)
 
+    # Copies
+
+    def sync(self, *, progress: Progress | None = None, verify: bool = False) -> SyncReport:
+        """Bring the user's copies of all visible skills up to date; `progress` is told how many are done, of how many.
+
+        With `verify`, every copy is read, and placed anew if it is not what it should be.
+        """
+        if verify and self.policy.base_directory in _SHARED:
+            self.copying.verify()
+        return self.sync_view(lambda whole: whole, agent=EVERY_AGENT, view="", progress=progress)
+
+    def sync_view(
+        self, narrow: Callable[[View], View], *, agent: str, view: str, progress: Progress | None
+    ) -> SyncReport:
+        """Bring the copies of what a session sees up to date; for sessions."""
+        if self.policy.base_directory not in _SHARED:
+            return SyncReport("")
+
+        def see(vouched: Mapping[str, Stamp] | None) -> Look:
+            look = self._look(agent, vouched)
+            return look._replace(view=narrow(look.view))
+
+        return self.copying.sync(see, view=view, progress=progress or (lambda _done, _total: None))
+
+    def mounts(self) -> tuple[Mount, ...]:
+        """Return what a sandbox must mount for the model's code to find all visible skills; a session says its own."""
+        return self.session().mounts() if self.policy.base_directory in _SHARED else ()
+
     def sources(self) -> tuple[Source, ...]:
         """Return where skills are looked for, highest precedence first."""
         with self._lock:
@@ -308,6 +353,16 @@ class Runtime:
         """Take a registered skill back; it is gone from the next catalog."""
         with self._lock:
             self._plugins.unregister(path)
+
+    # The user's own
+
+    def personal(self) -> PersonalSkills:
+        """Return the user's own skills, to add to them and to take from them; raise if none are looked for."""
+        return open_personal(self)
+
+    def find_own(self, name: str) -> str:
+        """Return the folder's name of one of the user's own skills, that may be called by its name or id as well."""
+        return find_own(self, self.personal(), name)
 
     # What people decide
 

@@ -13,6 +13,9 @@ from prowess.activation.tool_arguments import parse_arguments
 from prowess.activation.tool_dialects import Dialect, find_tool, render_tools, wire_name
 from prowess.activation.tools import Role, Tool, make_tools
 from prowess.catalog.views import View
+from prowess.copies.mounts import Mount, Permissions, make_permissions
+from prowess.copies.sync import SyncReport
+from prowess.copies.versions import Pin
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.disclosure.deltas import CatalogDelta
 from prowess.disclosure.guidance import GUIDANCE, render_prompt
@@ -22,11 +25,13 @@ from prowess.disclosure.resources import LineRange, Resource, list_resources, pa
 from prowess.errors import BrokenSkill, NotFound, Refused, ToolInputError, WorldError
 from prowess.policy import SessionMemory
 from prowess.runtime.activator import Activation, Activator
+from prowess.runtime.copying import Progress
 from prowess.runtime.gate import Gate
 from prowess.runtime.keeper import SessionKey
 from prowess.runtime.planning import Found
 from prowess.runtime.prompter import Prompter
 from prowess.runtime.reception import Reception, ToolUse, receive
+from prowess.runtime.shelf import Shelf, name_view
 from prowess.runtime.skill_names import callable_names, find_by_path, unknown_skill
 from prowess.runtime.tool_results import (
     ToolResult,
@@ -73,8 +78,15 @@ class Session:
         self._memory = memory
         self._allowlist = None if allowlist is None else tuple(allowlist)
         gate = Gate(runtime, runtime.store, key, asker=asker, pending=runtime.pending, clock=runtime.clock)
+        self._shelf = Shelf(runtime, runtime.copying, view=name_view(key.agent, allowlist), task=session_id)
         self._activator = Activator(
-            runtime, runtime.store, key, gate=gate, counter=lambda: runtime.planning.counter, clock=runtime.clock
+            runtime,
+            runtime.store,
+            key,
+            gate=gate,
+            shelf=self._shelf,
+            counter=lambda: runtime.planning.counter,
+            clock=runtime.clock,
         )
         self._prompter = Prompter(runtime.planning, runtime.store, key, memory=memory)
         self._lock = threading.Lock()
@@ -103,7 +115,9 @@ class Session:
 
     def view(self) -> View:
         """Return what the session may see now."""
-        whole = self._runtime.view(self.agent)
+        return self._narrow(self._runtime.view(self.agent))
+
+    def _narrow(self, whole: View) -> View:
         if self._allowlist is None:
             return whole
         with self._lock:
@@ -278,6 +292,28 @@ class Session:
         view = self.view()
         return {skill.id: skill for skill in (*view.visible, *view.for_people)}
 
+    # Copies
+
+    def sync(self, *, progress: Progress | None = None) -> SyncReport:
+        """Bring the copies that the model's code sees up to date; meant to be called before every turn.
+
+        What the session reads comes from these copies from then on. Under a policy without a shared folder, where only
+        what is activated is copied, nothing happens.
+        """
+        return self._runtime.sync_view(self._narrow, agent=self.agent, view=self._shelf.view, progress=progress)
+
+    def mounts(self) -> tuple[Mount, ...]:
+        """Return what a sandbox must mount for the model's code to find the session's skills."""
+        return self._shelf.mounts()
+
+    def permissions(self) -> Permissions:
+        """Return the folders that a sandbox policy must let the model's code read."""
+        return make_permissions(self.mounts())
+
+    def pin(self, name: str) -> Pin:
+        """Return a hold on the version of a skill that the session uses now: it stays as it is until it is let go."""
+        return self._shelf.pin(self._usable(name))
+
     # The conversation
 
     def complete(self, typed: str) -> tuple[Completion, ...]:
@@ -343,7 +379,7 @@ class Session:
     def tier3_resources(self, name: str, part: str) -> tuple[str, ...]:
         """Return the paths of a skill's files in `scripts`, `references` or `assets`; none for an unknown skill."""
         skill = self.view().find(name)
-        return list_resources(self._runtime.files(skill).files, part) if skill else ()
+        return list_resources(self._shelf.take(skill)[1].files, part) if skill else ()
 
     def tier3_resource(self, name: str, path: str) -> str | None:
         """Return the text of a file of a skill; None if there is none, if it is no text, or if it must not be read."""
@@ -359,7 +395,7 @@ class Session:
     def _usable(self, name: str) -> Skill:
         """Return the skill that a model means: one that it sees, or that a person has switched on for it."""
         view = self.view()
-        skill = view.find(name) or find_by_path(view, name, place=self._runtime.policy.base_directory)
+        skill = view.find(name) or find_by_path(view, name, copies=self._shelf.inside)
         if skill is not None:
             return skill
         switched_on = {receipt.skill for receipt in self.active()}

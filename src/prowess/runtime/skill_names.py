@@ -1,10 +1,10 @@
 """How a model calls skills, and what it is told if there is none of a name."""
 
 from prowess.catalog.views import View
-from prowess.disclosure.instructions import locate
 from prowess.disclosure.names import show_names
 from prowess.errors import ToolInputError
-from prowess.policy import BaseDirectory, ToolSet
+from prowess.policy import ToolSet
+from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.deception import make_printable
 from prowess.skill.skill import Skill
 from prowess.sources.folders import SKILL_MD
@@ -24,14 +24,21 @@ def callable_names(view: View) -> tuple[str, ...]:
     return tuple(names)
 
 
-def find_by_path(view: View, path: str, *, place: BaseDirectory) -> Skill | None:
-    """Return the visible skill whose SKILL.md is at this path: below its source, on the host, or as a model sees it."""
+def find_by_path(view: View, path: str, *, copies: str) -> Skill | None:
+    """Return the visible skill whose SKILL.md is at this path: below its source, on the host, or among the copies.
+
+    `copies` is the folder in which the model's code finds copies, if there is one.
+    """
     if not path.endswith(f"/{SKILL_MD}"):
         return None
     folder = path.removesuffix(f"/{SKILL_MD}")
-    return next(
-        (skill for skill in view.visible if folder in (skill.relative, skill.folder, locate(skill, place))), None
-    )
+    parent, _, name = folder.rpartition("/")
+    for skill in view.visible:
+        if folder in (skill.relative, skill.folder):
+            return skill
+        if copies and parent == copies and name in (make_activation_key(skill.id), skill.name):
+            return skill
+    return None
 
 
 def unknown_skill(tool_set: ToolSet, view: View, name: str) -> ToolInputError:

@@ -1,7 +1,6 @@
 """Put the file, the environment and the arguments together."""
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -19,12 +18,11 @@ from prowess.settings.vocabulary import (
     one_of,
     read_texts,
 )
-from prowess.sources.places import Place
+from prowess.sources.places import USER_NAME_HINT, Place, is_user_name
 
 __all__ = ["find_settings_file", "load_settings"]
 
 FILE_NAME = "prowess.toml"
-_USER = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 _LOCAL_USER = "local"
 _SHARED_DATABASES = ("postgresql://", "postgres://")
 """How the addresses begin of databases that many people use."""
@@ -89,8 +87,8 @@ def _assemble(file: SettingsFile, place: Place, *, profile: str | None, database
     user = cast("str | None", given.pop("place.user", None))
     if user is None:
         user = _find_login_name() if database.startswith(_SHARED_DATABASES) else place.user
-    if not _USER.fullmatch(user):
-        raise file.fail("user", f"'{user}' cannot be a user's name", "use letters, digits, '.', '_' and '-'")
+    if not is_user_name(user):
+        raise file.fail("user", f"'{user}' cannot be a user's name", USER_NAME_HINT)
     settings = Settings(_apply_policy(PROFILES[name], given), replace(place, user=user), profile=name, file=file.path)
     return replace(
         settings,
@@ -98,6 +96,7 @@ def _assemble(file: SettingsFile, place: Place, *, profile: str | None, database
         extra_directories=cast("tuple[str, ...]", given.get("extra_directories", ())),
         database=database,
         keep_receipts_days=cast("int", given.get("keep_receipts_days", settings.keep_receipts_days)),
+        durable_copies=cast("bool", given.get("durable_copies", settings.durable_copies)),
         switches=_read_switches(file),
         agents=_read_agents(file),
     )
@@ -111,7 +110,7 @@ def _find_login_name() -> str:
         name = getpass.getuser()
     except (ImportError, KeyError, OSError):  # No variable names the user, and no list of users does either.
         return _LOCAL_USER
-    return name if _USER.fullmatch(name) else _LOCAL_USER
+    return name if is_user_name(name) else _LOCAL_USER
 
 
 def _choose_profile(file: SettingsFile, asked: str | None, given: dict[str, object], default: str) -> str:

@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from prowess.catalog.switches import Switch
+from prowess.errors import SettingsError
 from prowess.policy import DEFAULT_PROFILE, Policy
-from prowess.sources.places import Place
+from prowess.sources.places import USER_NAME_HINT, Place, is_user_name
 
 __all__ = ["AgentSettings", "Settings"]
 
@@ -35,8 +36,16 @@ class Settings:
     database: str = ""
     """Where state is kept: empty for a file in Prowess' home, `memory`, or the address of a database."""
     keep_receipts_days: int = 365
+    durable_copies: bool = True
+    """Whether copies are on the disk, and not only in memory, before they are used."""
     switches: Mapping[tuple[str, str], Switch] = field(default_factory=dict[tuple[str, str], Switch])
     agents: Mapping[str, AgentSettings] = field(default_factory=dict[str, AgentSettings])
+
+    def for_user(self, user: str) -> "Settings":
+        """Return the same settings for another user."""
+        if not is_user_name(user):
+            raise SettingsError(f"'{user}' cannot be a user's name", hint=USER_NAME_HINT, code="bad-user")
+        return replace(self, place=replace(self.place, user=user))
 
     @property
     def cache_folder(self) -> str:

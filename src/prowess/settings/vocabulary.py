@@ -265,6 +265,13 @@ SETTINGS: tuple[Setting, ...] = (
         "what becomes of resources that are not text",
         '"base64"',
     ),
+    Setting(
+        "copies.durable",
+        "durable_copies",
+        _flag,
+        "whether copies of skills must outlive a crash of the machine; without it, the first sync is faster",
+        "true",
+    ),
     Setting("limits.max_depth", "policy.limits.max_depth", _positive, "levels of folders below a root", "6"),
     Setting("limits.max_folders", "policy.limits.max_folders", _positive, "folders listed in a root", "100000"),
     Setting("limits.max_skills", "policy.limits.max_skills", _positive, "skills in the catalog", "1000000"),

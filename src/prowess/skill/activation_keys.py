@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from functools import lru_cache
 
 from prowess.errors import ToolInputError
 
@@ -17,6 +18,7 @@ _MAX_LENGTH = 200
 """Of the part before the digits: a file system takes names of 255 bytes."""
 
 
+@lru_cache(maxsize=1 << 16)
 def make_activation_key(skill_id: str) -> str:
     """Return the key of an id: `core:scheduling` gives `core--scheduling`.
 

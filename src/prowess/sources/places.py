@@ -1,6 +1,7 @@
 """From a profile's rules to the folders of this machine."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -9,8 +10,18 @@ from prowess.policy import Anchor, Policy, ProjectTrust, SourceKind, SourceRule
 from prowess.sources.plugins import Plugins, find_installed_plugins
 from prowess.sources.source import Source, is_below
 
-__all__ = ["Place", "expand_path", "find_project_root", "resolve_directories", "resolve_sources"]
+__all__ = [
+    "USER_NAME_HINT",
+    "Place",
+    "expand_path",
+    "find_project_root",
+    "is_user_name",
+    "resolve_directories",
+    "resolve_sources",
+]
 
+_USER_NAME = re.compile(r"(?!\.)[A-Za-z0-9._@-]{1,64}")
+USER_NAME_HINT = "use letters, digits, '.', '_', '@' and '-', and no dot at the beginning"
 _OF_A_PROJECT = frozenset({SourceKind.PROJECT, SourceKind.WORKSPACE})
 BUNDLED_SKILLS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled")
 
@@ -33,6 +44,11 @@ class Place:
     @property
     def user_folder(self) -> str:
         return os.path.join(self.prowess_home, "users", self.user, "skills")
+
+
+def is_user_name(name: str) -> bool:
+    """Whether somebody can have this name: a folder is named after each user."""
+    return _USER_NAME.fullmatch(name) is not None
 
 
 def find_project_root(folder: str) -> str:

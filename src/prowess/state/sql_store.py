@@ -314,6 +314,14 @@ class SqlStore:
 
         return self._database.write(work)
 
+    def open_skills(self, *, user: str) -> frozenset[str]:
+        statement = "SELECT DISTINCT skill FROM receipts WHERE owner = ? AND ended_at IS NULL"
+        return frozenset(skill for (skill,) in map(unpack, self._database.read(statement, pack(user))))
+
+    def held_digests(self) -> frozenset[str]:
+        rows = self._database.read("SELECT DISTINCT digest FROM receipts WHERE ended_at IS NULL")
+        return frozenset(digest for (digest,) in map(unpack, rows))
+
     # The store itself
 
     def version(self) -> int:

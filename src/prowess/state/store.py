@@ -145,6 +145,14 @@ class StateStore(Protocol):
         """Forget a user's ended receipts, and sessions not used since; return how many receipts there were."""
         ...
 
+    def open_skills(self, *, user: str) -> frozenset[str]:
+        """Return the ids of the skills that are switched on in any session of a user."""
+        ...
+
+    def held_digests(self) -> frozenset[str]:
+        """Return the digests of all skills that are switched on, in any session of any user."""
+        ...
+
     # The store itself
 
     def version(self) -> int:

@@ -9,6 +9,7 @@ from prowess.catalog.catalog import Catalog, RejectedSkill
 from prowess.catalog.reasons import Explanation
 from prowess.catalog.switches import Switch, Switches
 from prowess.catalog.validation import CheckedSkill
+from prowess.copies.sync import SyncReport
 from prowess.runtime import Runtime
 from prowess.skill.problems import Problem
 from prowess.skill.skill import Skill
@@ -21,6 +22,7 @@ __all__ = [
     "loss_record",
     "problem_record",
     "skill_record",
+    "sync_record",
     "validation_record",
 ]
 
@@ -134,3 +136,15 @@ def validation_record(checked: Iterable[CheckedSkill]) -> Record:
         {"path": one.path, "name": one.name, "valid": one.valid, "problems": _problems(one.problems)} for one in checked
     ]
     return {"valid": all(skill["valid"] for skill in skills), "skills": skills}
+
+
+def sync_record(report: SyncReport) -> Record:
+    """Return what a sync has done."""
+    return {
+        "active_root": report.active_root,
+        "copied": list(report.copied),
+        "unchanged": report.unchanged,
+        "removed": list(report.removed),
+        "skipped": [{"id": one.id, "problem": problem_record(one.problem)} for one in report.skipped],
+        "seconds": round(report.seconds, 6),
+    }

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from prowess.catalog.watching import Watcher
+from prowess.copies.disk_trial import try_disk
+from prowess.copies.migration import plan_migration, read_old_folder
 from prowess.errors import ProwessError
 from prowess.runtime import Runtime
 from prowess.state.opening import describe_database
@@ -25,6 +27,7 @@ _SANDBOXES: tuple[tuple[str, tuple[str, ...], str], ...] = (
 )
 _EXTRAS = (
     ("postgres", ("psycopg",), "state in PostgreSQL"),
+    ("docker", ("docker",), "containers of Docker, judged and put right"),
     ("tokens", ("tiktoken",), "exact count of tokens"),
     ("semantic", ("numpy", "safetensors", "tokenizers", "wordllama"), "search by meaning"),
 )
@@ -57,6 +60,7 @@ def diagnose(runtime: Runtime) -> list[Finding]:
         *_sources(runtime),
         _watching(),
         _database(runtime),
+        _copies(runtime),
         *_extras(),
         *(_sandbox(*trial) for trial in _SANDBOXES),
         _model_keys(),
@@ -124,6 +128,24 @@ def _database(runtime: Runtime) -> Finding:
         return Finding("database", works=False, detail=error.message, hint=error.hint)
     where = describe_database(runtime.settings.database, state_file=runtime.settings.state_file)
     return Finding("database", works=True, detail=f"{where}, {trusted} trusted projects, {sessions} sessions")
+
+
+def _copies(runtime: Runtime) -> Finding:
+    """Try what copies rely on in the home itself: hard links, and a swap in one step."""
+    layout, user = runtime.copying.layout, runtime.settings.place.user
+    try:
+        trial = try_disk(layout)
+        moves = plan_migration(read_old_folder(layout, user))
+    except ProwessError as error:
+        return Finding("copies", works=False, detail=error.message, hint=error.hint)
+    links = "hard links" if trial.links else "no hard links, so each user's copies take their own space"
+    swap = "swapped in one step" if trial.exchanges else "swapped in two steps, between which a path may lead nowhere"
+    hint = (
+        f"{len(moves)} entries are from an old layout; `prowess migrate --dry-run` shows what it would do"
+        if moves
+        else ""
+    )
+    return Finding("copies", works=True, detail=f"{layout.active(user).folder}: {links}, {swap}", hint=hint)
 
 
 def _extras() -> Iterator[Finding]:

@@ -24,17 +24,18 @@ class Invocation:
     skills: tuple[str, ...] = ()
     as_json: bool = False
 
-    def settings(self) -> "Settings":
-        """Read the settings that apply."""
+    def settings(self, *, user: str | None = None) -> "Settings":
+        """Read the settings that apply, for another user if one is named."""
         from prowess.settings import load_settings
 
-        return load_settings(config=self.config, profile=self.profile)
+        settings = load_settings(config=self.config, profile=self.profile)
+        return settings if user is None else settings.for_user(user)
 
-    def open(self) -> "Runtime":
-        """Open the runtime that the options describe."""
+    def open(self, *, user: str | None = None) -> "Runtime":
+        """Open the runtime that the options describe, for another user if one is named."""
         from prowess.runtime import Runtime
 
-        return Runtime(self.settings(), skills=self.skills or None)
+        return Runtime(self.settings(user=user), skills=self.skills or None)
 
     def check_agent(self, runtime: "Runtime", agent: str) -> None:
         """Say so if an agent is meant that the settings do not know: it sees what everybody sees."""

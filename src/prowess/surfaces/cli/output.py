@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -20,10 +20,12 @@ __all__ = [
     "print_content",
     "print_error",
     "print_json",
+    "print_json_line",
     "print_problems",
     "print_rows",
     "print_text",
     "progress",
+    "step_bar",
 ]
 
 _T = TypeVar("_T")
@@ -34,6 +36,12 @@ _MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "i"}
 def print_json(value: Any) -> None:
     """Print one JSON document, in ASCII, so that any terminal and any name on disk will do."""
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def print_json_line(value: Any) -> None:
+    """Print one of many JSON documents, each on a line of its own, and let it go at once."""
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
 
 
 def print_text(text: str) -> None:
@@ -144,3 +152,29 @@ def _draw_bar(items: Sequence[_T], label: str, done: int, remaining: Iterator[tu
         for _, item in remaining:
             yield item
             bar.advance(task)
+
+
+@contextmanager
+def step_bar(label: str) -> Generator[Callable[[int, int], None]]:
+    """Give a function to be told how many steps are done, of how many; a bar shows it if that takes over a second."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    import time
+    from contextlib import ExitStack
+
+    begun = time.monotonic()
+    drawn: list[tuple[Any, Any]] = []
+    with ExitStack() as stack:
+
+        def advance(done: int, total: int) -> None:
+            if not drawn and time.monotonic() - begun > 1.0:
+                from rich.console import Console
+                from rich.progress import Progress
+
+                bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+                drawn.append((bar, bar.add_task(label, total=total)))
+            for bar, task in drawn:
+                bar.update(task, completed=done, total=total)
+
+        yield advance

@@ -1,0 +1,296 @@
+"""Keep copies of skills for one runtime: all of what an agent sees, or one that is needed now."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from prowess.catalog.catalog import Catalog
+from prowess.catalog.digests import Digests, Recollection
+from prowess.catalog.views import View
+from prowess.copies.disk_failures import telling
+from prowess.copies.layout import Layout, RootPlace
+from prowess.copies.plan import Place, SyncPlan, Wanted
+from prowess.copies.roots import CopyRoot
+from prowess.copies.sync import SyncReport, Wishes, sync_root
+from prowess.copies.task_copies import TaskCopies
+from prowess.copies.upkeep import tidy_copies
+from prowess.copies.user_folders import ensure_user_folders
+from prowess.copies.versions import Pin, Versions
+from prowess.copies.workshop import GRACE_SECONDS
+from prowess.disclosure.agreed_files import SkillChanged
+from prowess.errors import BrokenSkill
+from prowess.settings import Settings
+from prowess.skill.problems import Problem, make_problem
+from prowess.skill.skill import Skill
+from prowess.sources.skill_files import FileSet
+from prowess.sources.stamps import Stamp
+from prowess.state.store import StateStore
+
+__all__ = ["Copying", "Look", "Progress"]
+
+_MAX_FILE_LISTS = 256
+"""How many versions' files are remembered."""
+
+_DISK_ERROR = "disk-error"
+
+Progress = Callable[[int, int], None]
+"""Told how many skills are done, of how many."""
+
+
+class Look(NamedTuple):
+    """What an agent sees at one moment."""
+
+    view: View
+    catalog: Catalog
+    unrest: int | None
+    """A number that is the same while every root is watched and none of them stirs."""
+
+
+_Seer = Callable[[Mapping[str, Stamp] | None], Look]
+"""Returns what is seen now; told which folders somebody has looked at a moment ago, with the stamps of SKILL.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """A root that was found as it should be."""
+
+    seen: "_Sight"
+    mark: object
+    report: SyncReport
+    until: float
+    """When it must be looked at again, whatever happens, on the clock that never goes back."""
+
+    def is_still(self, seen: "_Sight", mark: object) -> bool:
+        """Whether nothing has changed since, neither the skills nor the root."""
+        return (
+            time.monotonic() < self.until
+            and seen.recollection is self.seen.recollection
+            and not seen.failures
+            and mark == self.mark
+        )
+
+
+class Copying:
+    """All roots of one user, and the versions behind them. Any thread may use it."""
+
+    def __init__(self, settings: Settings, store: StateStore, digests: Digests) -> None:
+        self.user = settings.place.user
+        self.layout = Layout(os.path.realpath(settings.place.prowess_home))
+        self.versions = Versions(self.layout, durable=settings.durable_copies)
+        self.digests = digests
+        self.store = store
+        self._roots: dict[str, CopyRoot] = {}
+        self._settled: dict[str, _Settled] = {}
+        self._wanted: dict[str, tuple[View, frozenset[str], tuple[Skill, ...]]] = {}
+        self._files: dict[str, FileSet] = {}
+        self._tasks: dict[str, TaskCopies] = {}
+        self._lock = threading.Lock()
+
+    def active(self, view: str = "") -> CopyRoot:
+        """Return the root of all that the user's agents see, or of what one narrower view shows."""
+        return self.root(self.layout.active(self.user, view=view))
+
+    def root(self, place: RootPlace) -> CopyRoot:
+        with self._lock:
+            return self._roots.setdefault(place.folder, CopyRoot(place, self.versions))
+
+    def is_synced(self, root: CopyRoot) -> bool:
+        """Whether this runtime has brought the root up to date, so that it is what the model's code sees."""
+        return root.folder in self._settled
+
+    def task(self, task: str) -> TaskCopies:
+        """Return the private copies of a task, which are kept until it ends."""
+        with self._lock:
+            if task not in self._tasks:
+                self._tasks[task] = TaskCopies(self.versions, task)
+            return self._tasks[task]
+
+    def find_task(self, task: str) -> TaskCopies | None:
+        """Return the private copies of a task, if it has any."""
+        return self._tasks.get(task)
+
+    def end_task(self, task: str) -> None:
+        """Remove what was placed for a task alone."""
+        with self._lock:
+            private = self._tasks.pop(task, None)
+        if private is not None:
+            private.close()
+
+    def close(self) -> None:
+        """End all tasks."""
+        for task in list(self._tasks):
+            self.end_task(task)
+
+    # All that an agent sees
+
+    def sync(
+        self,
+        see: "_Seer",
+        *,
+        view: str = "",
+        progress: Progress = lambda _done, _total: None,
+    ) -> SyncReport:
+        """Make a root hold what is seen and nothing else. While nothing changes, that costs next to nothing."""
+        with telling("the copies of skills cannot be brought up to date"):
+            return self._sync(see, view, progress)
+
+    def _sync(self, see: "_Seer", view: str, progress: Progress) -> SyncReport:
+        begun = time.monotonic()
+        root = self.active(view)
+        settled = self._settled.get(root.folder)
+        source = _Seen(self, see, view, before=settled.seen if settled else None)
+        if settled is None and not view:
+            ensure_user_folders(self.layout, self.user)
+        mark, taken = root.mark(), time.time_ns()
+        seen = source.look()
+        if settled is not None and settled.is_still(seen, mark):
+            return replace(settled.report, seconds=time.monotonic() - begun)
+        root.make()
+        report = sync_root(root, self.versions, source, mark=mark, progress=progress)
+        if settled is None:
+            tidy_copies(self.versions, held=source.held)
+        self._settled[root.folder] = self._settle(source.seen, mark, report, certain=root.is_certain(taken))
+        return replace(report, seconds=time.monotonic() - begun)
+
+    def _settle(self, seen: "_Sight", mark: object, report: SyncReport, *, certain: bool) -> _Settled:
+        """Return that nothing is to be done until something changes; at once again if a change might not show."""
+        now = time.monotonic()
+        until = now + GRACE_SECONDS if self.versions.workshop.has_retired() else float("inf")
+        is_sure = certain and not report.changed and seen.recollection.is_complete and not seen.failures
+        return _Settled(seen, mark, report, until if is_sure else now)
+
+    def verify(self, *, view: str = "") -> None:
+        """Read every copy in a root; what is not as it should be is placed anew at the next sync."""
+        root = self.active(view)
+        with telling("the copies of skills cannot be verified"), root.locked(), self.versions.in_use():
+            root.verify()
+        self._settled.pop(root.folder, None)
+
+    def wanted(self, view: View, name: str) -> tuple[Skill, ...]:
+        """Return the skills that must have a copy: what the model sees, and what a person has switched on for it.
+
+        While these are the same, it is the very same tuple.
+        """
+        on = self.store.open_skills(user=self.user) if view.for_people else frozenset[str]()
+        former = self._wanted.get(name)
+        if former is not None and former[0] is view and former[1] == on:
+            return former[2]
+        skills = (*view.visible, *(skill for skill in view.for_people if skill.id in on))
+        self._wanted[name] = (view, on, skills)
+        return skills
+
+    # One skill that is needed now
+
+    def place(self, root: CopyRoot, key: str, skill: Skill, files: FileSet) -> None:
+        """Make sure that a root holds these very files of a skill; whatever else it holds stays."""
+        placed = root.placed(key)
+        if placed is not None and not root.holds(key, placed):
+            placed = None
+        if placed is not None and placed.id != skill.id:
+            problem = make_problem("key-taken", f"the folder '{key}' is taken by {placed.id}")
+            raise BrokenSkill(problem.message, problems=(problem,), hint=problem.remedy)
+        if placed is not None and placed.digest == files.digest:
+            return
+        with telling("a copy cannot be made"):
+            root.make()
+            with root.locked(), self.versions.in_use():
+                changes = root.apply(SyncPlan(places=(Place(key, skill),)), digest_of=self.digests.certain)
+        for one, found, taken in changes.learned:
+            self.digests.learn(one, found, taken=taken)
+        if changes.skipped:
+            problem = changes.skipped[0].problem
+            raise BrokenSkill(
+                f"skill '{skill.name}' cannot be copied: {problem.message}", problems=(problem,), hint=problem.remedy
+            )
+        now = root.placed(key)
+        if now is None or now.digest != files.digest:
+            raise SkillChanged(f"skill '{skill.name}' was changed while it was copied", hint="try again")
+
+    def files(self, digest: str) -> FileSet | None:
+        """Return the files of a version, having read them once; None if it is not there, or not what it should be."""
+        known = self._files.get(digest)
+        if known is None:
+            known = self.versions.read(digest)
+            if known is None:
+                return None
+            with self._lock:
+                self._files[digest] = known
+                if len(self._files) > _MAX_FILE_LISTS:
+                    del self._files[next(iter(self._files))]
+        return known if self.versions.has(digest) else None
+
+    def pin(self, skill: Skill, files: FileSet) -> Pin:
+        """Return a hold on the version with these files of a skill, which is made if it is missing."""
+        with telling("a version cannot be kept"), self.versions.in_use():
+            if not self.versions.has(files.digest):
+                draft = self.versions.draft(skill)
+                if draft.files.problems:
+                    raise BrokenSkill(f"skill '{skill.name}' cannot be copied", problems=draft.files.problems)
+                self.versions.seal([draft])
+                if draft.files.digest != files.digest:
+                    raise SkillChanged(f"skill '{skill.name}' was changed while it was copied", hint="try again")
+            return self.versions.pin(files.digest)
+
+
+class _Sight(NamedTuple):
+    """What must have copies at one moment, and what is known of it."""
+
+    recollection: Recollection
+    failures: Sequence[tuple[str, Problem]]
+    unrest: int | None
+
+
+class _Seen:
+    """What a view wants copies of. A `WishSource`."""
+
+    def __init__(self, copying: Copying, see: _Seer, name: str, *, before: _Sight | None) -> None:
+        self._copying = copying
+        self._see = see
+        self._name = name
+        self._before = before
+        self._fresh: _Sight | None = None
+        self.seen: _Sight = before or _Sight(Recollection((), {}, {}), (), None)
+
+    def look(self) -> _Sight:
+        """Find out what is there now."""
+        digests, before = self._copying.digests, self._before
+        recalled, self._before = None, None
+        if before is not None and before.unrest is None:
+            # Nobody watches. Who looks at all files of the known skills first spares the search a look at each.
+            recalled = digests.recall(before.recollection.skills)
+        view, catalog, unrest = self._see(recalled.vouched if recalled is not None else None)
+        skills = self._copying.wanted(view, self._name)
+        if recalled is None or recalled.skills != skills or unrest is not None:
+            recalled = digests.recall(skills, unrest=unrest)
+        self._fresh = self.seen = _Sight(recalled, _find_failures(catalog), unrest)
+        return self.seen
+
+    def wishes(self) -> Wishes:
+        seen, self._fresh = self._fresh or self.look(), None
+        known = seen.recollection.digests
+        return Wishes([self._want(skill, known.get(skill.id)) for skill in seen.recollection.skills], seen.failures)
+
+    def _want(self, skill: Skill, digest: str | None) -> Wanted:
+        if digest == "":
+            return Wanted(skill, problems=self._copying.digests.files(skill).problems)
+        return Wanted(skill, digest or "")
+
+    def digest(self, skill: Skill) -> str:
+        return self._copying.digests.certain(skill)
+
+    def learn(self, skill: Skill, files: FileSet, taken: int) -> None:
+        self._copying.digests.learn(skill, files, taken=taken)
+
+    def held(self) -> frozenset[str]:
+        return self._copying.store.held_digests()
+
+
+def _find_failures(catalog: Catalog) -> tuple[tuple[str, Problem], ...]:
+    """Return the folders that the disk failed on when they were searched."""
+    found = [(problem.path or "", problem) for problem in catalog.problems if problem.code == _DISK_ERROR]
+    for rejected in catalog.rejected:
+        found += [(rejected.path, problem) for problem in rejected.problems if problem.code == _DISK_ERROR]
+    return tuple(found)
