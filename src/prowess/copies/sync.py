@@ -94,9 +94,7 @@ def sync_root(
             changes = root.apply(plan, digest_of=source.digest, progress=tell)
         for skill, files, taken in changes.learned:
             source.learn(skill, files, taken)
-    released = [*changes.released, *root.clean()]
-    if released:
-        versions.collect(released, held=source.held)
+    versions.collect([*changes.released, *root.clean()], held=source.held)
     return SyncReport(
         root.folder,
         tuple(changes.copied),

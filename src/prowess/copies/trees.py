@@ -143,14 +143,21 @@ def _copy(source: bytes, target: bytes) -> None:
 
 def lock_folder(path: str) -> None:
     """Take the right to write in a folder away, from its owner too."""
-    os.chmod(path, _READ_ONLY_FOLDER)
+    _set_mode(path, _READ_ONLY_FOLDER)
 
 
 def unlock_folder(path: str) -> None:
     """Let a folder be moved: its owner must be able to write in it for that."""
+    _set_mode(path, _OPEN_FOLDER)
+
+
+def _set_mode(path: str, mode: int) -> None:
+    if os.name != "posix":  # No folder can be opened there, and no link be put in its place without special rights.
+        os.chmod(path, mode)
+        return
     folder = os.open(path, _FOLDER)  # Which fails for a link: nothing it leads to is touched.
     try:
-        os.fchmod(folder, _OPEN_FOLDER)
+        os.fchmod(folder, mode)
     finally:
         os.close(folder)
 

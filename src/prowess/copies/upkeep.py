@@ -33,7 +33,7 @@ def tidy_copies(versions: Versions, *, held: Callable[[], frozenset[str]]) -> No
             root = CopyRoot(place, versions)
             with root.locked():
                 root.remove()
-    versions.collect(held=lambda: held() | frozenset(_find_recorded(versions.layout)))
+    versions.collect_all(held=lambda: held() | frozenset(_find_recorded(versions.layout)))
 
 
 def _is_due(stamp: str) -> bool:

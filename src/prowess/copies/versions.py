@@ -125,7 +125,7 @@ class Versions:
             except OSError as error:
                 raise disk_failure("a copy cannot be begun", error) from error
             try:
-                files = copy_skill_files(skill.real, writer, apart=skill.apart)
+                files = _expect_manifest(copy_skill_files(skill.real, writer, apart=skill.apart))
                 if not files.problems and is_unchanged(skill.real, files):
                     writer.finish()
                     return Draft(files, folder, taken)
@@ -182,24 +182,45 @@ class Versions:
 
     # Collecting
 
-    def collect(self, candidates: Iterable[str] | None = None, *, held: Callable[[], frozenset[str]]) -> int:
-        """Remove versions that nobody needs, of the candidates or of all; return how many.
+    def collect(self, released: Iterable[str] = (), *, held: Callable[[], frozenset[str]]) -> int:
+        """Remove the versions that nobody needs, of those that a copy has let go of now or before; return how many.
 
-        `held` says which digests are needed for reasons that cannot be seen on disk. Nothing is done while copies are
-        being made elsewhere: the next one to come will do it.
+        `held` says which digests are needed for reasons that cannot be seen on disk. What is still needed, or cannot be
+        looked at because copies are being made elsewhere, waits for the next time.
         """
+        for digest in released:
+            if _DIGEST.fullmatch(digest):
+                self._wait(digest)
+        waiting = _list_digests(self._waiting)
+        return self._collect(waiting, held) if waiting else 0
+
+    def collect_all(self, *, held: Callable[[], frozenset[str]]) -> int:
+        """Remove all versions that nobody needs, whoever let go of them; return how many."""
+        return self._collect(_list_digests(self.layout.versions), held)
+
+    def has_waiting(self) -> bool:
+        """Whether versions wait to be removed."""
+        return bool(_list_digests(self._waiting))
+
+    def _wait(self, digest: str) -> None:
+        make_private_folder(self._waiting)
+        with open(os.path.join(self._waiting, digest), "ab"):
+            pass
+
+    def _collect(self, candidates: Iterable[str], held: Callable[[], frozenset[str]]) -> int:
         lock = try_lock(self._lock_file, Hold.ALONE)
         if lock is None:
             return 0
         try:
-            if candidates is None:
-                candidates = _list_digests(self.layout.versions)
             retired = Counter(self.workshop.retired_digests())
-            idle = [digest for digest in set(candidates) if self._is_idle(digest, retired[digest])]
-            if not idle:
-                return 0
-            needed = held() | find_mounted(self.layout.versions)
-            return sum(self._remove(digest) for digest in idle if digest not in needed)
+            idle = [digest for digest in candidates if self._is_idle(digest, retired[digest])]
+            needed = held() | find_mounted(self.layout.versions) if idle else frozenset[str]()
+            kept = {digest for digest in idle if digest in needed or not self._remove(digest)}
+            for digest in candidates:
+                if digest not in kept:
+                    with suppress(FileNotFoundError):
+                        os.unlink(os.path.join(self._waiting, digest))
+            return len(idle) - len(kept)
         finally:
             os.close(lock)
 
@@ -223,8 +244,21 @@ class Versions:
     def _lock_file(self) -> str:
         return os.path.join(self.layout.workshop, "versions.lock")
 
+    @property
+    def _waiting(self) -> str:
+        """A folder with an empty file for each version that a copy has let go of."""
+        return os.path.join(self.layout.workshop, "waiting")
+
     def _pin_file(self, digest: str) -> str:
         return os.path.join(self.layout.workshop, "pins", digest)
+
+
+def _expect_manifest(files: FileSet) -> FileSet:
+    """Return files with a Problem if they are no skill any more: its folder may be on the way out, and empty by now."""
+    if files.problems or any(file.path == b"SKILL.md" for file in files.files):
+        return files
+    problem = make_problem("skill-md-missing", "the SKILL.md was removed before it could be copied")
+    return FileSet(files.files, (problem,), "", files.stamps)
 
 
 def _list_digests(folder: str) -> list[str]:

@@ -158,7 +158,8 @@ class Copying:
     def _settle(self, seen: "_Sight", mark: object, report: SyncReport, *, certain: bool) -> _Settled:
         """Return that nothing is to be done until something changes; at once again if a change might not show."""
         now = time.monotonic()
-        until = now + GRACE_SECONDS if self.versions.workshop.has_retired() else float("inf")
+        is_waiting = self.versions.workshop.has_retired() or self.versions.has_waiting()
+        until = now + GRACE_SECONDS if is_waiting else float("inf")
         is_sure = certain and not report.changed and seen.recollection.is_complete and not seen.failures
         return _Settled(seen, mark, report, until if is_sure else now)
 
