@@ -473,6 +473,49 @@ def test_what_a_prompt_was_planned_from_is_found_by_another_process(shared_store
     other.close()
 
 
+def test_nothing_is_switched_on_in_a_new_store(store: StateStore) -> None:
+    assert (store.open_skills(user="ann"), store.held_digests()) == (frozenset(), frozenset())
+
+
+@pytest.mark.requirement("K5", "R91")
+def test_skills_are_on_while_any_session_of_their_user_has_them_on(store: StateStore) -> None:
+    store.activate(make_receipt("r1", session="one", skill="core:pdf", digest="d1"))
+    store.activate(make_receipt("r2", session="two", skill="core:pdf", digest="d1"))
+    store.activate(make_receipt("r3", session="two", skill="user:odd\n\udcff", digest="d2"))
+    store.activate(make_receipt("r4", user="bob", session="one", skill="core:git", digest="d3"))
+    assert (store.open_skills(user="ann"), store.open_skills(user="bob"), store.open_skills(user="eve")) == (
+        {"core:pdf", "user:odd\n\udcff"},
+        {"core:git"},
+        frozenset(),
+    )
+    store.deactivate(user="ann", session="two", skill="core:pdf", at=2.0)
+    assert store.open_skills(user="ann") == {"core:pdf", "user:odd\n\udcff"}
+    store.end_session(user="ann", session="one", at=3.0)
+    assert store.open_skills(user="ann") == {"user:odd\n\udcff"}
+
+
+@pytest.mark.requirement("K5")
+def test_digests_are_held_while_any_session_of_anybody_needs_them(store: StateStore) -> None:
+    store.activate(make_receipt("r1", digest="d1"))
+    store.activate(make_receipt("r2", user="bob", digest="d1"))
+    store.activate(make_receipt("r3", user="bob", session="two", digest="d2"))
+    assert store.held_digests() == {"d1", "d2"}
+    store.activate(make_receipt("r4", user="bob", session="two", digest="d3", at=2.0))  # In the place of the former.
+    assert store.held_digests() == {"d1", "d3"}
+    store.end_session(user="ann", session="chat", at=3.0)
+    assert store.held_digests() == {"d1", "d3"}
+    store.end_session(user="bob", session="chat", at=4.0)
+    assert store.held_digests() == {"d3"}
+
+
+@pytest.mark.requirement("K5")
+def test_what_is_held_is_seen_by_other_processes(shared_store: StateStore, url: str) -> None:
+    shared_store.activate(make_receipt("r1", digest="d1"))
+    other = _reopened(url)
+    assert (other.open_skills(user="ann"), other.held_digests()) == ({"core:pdf"}, {"d1"})
+    other.close()
+
+
 def test_recent_skills_are_told_the_latest_first(store: StateStore) -> None:
     for number, skill in enumerate(["core:a", "core:b", "core:a", "core:c"]):
         store.activate(make_receipt(f"r{number}", skill=skill, session=f"s{number}", at=float(number)))

@@ -137,8 +137,7 @@ class CopyRoot:
             raise disk_failure(f"{self.folder} cannot be read", error) from error
         try:
             with os.scandir(handle) as entries:
-                found = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
-                return [(name, status.st_ino, status.st_ctime_ns) for name, status in found]
+                return [found for entry in entries if (found := _identify_entry(entry)) is not None]
         finally:
             os.close(handle)
 
@@ -333,6 +332,15 @@ def _unlock(path: str) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def _identify_entry(entry: "os.DirEntry[str]") -> tuple[str, int, int] | None:
+    """Return a name with the inode and the last change of what has it; None if another sync has just taken it away."""
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return entry.name, status.st_ino or entry.inode(), status.st_ctime_ns  # Windows lists no inodes.
 
 
 def _list_folder(path: str) -> list[str]:

@@ -8,6 +8,7 @@ import errno
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -155,9 +156,25 @@ def _set_mode(path: str, mode: int) -> None:
     if os.name != "posix":  # No folder can be opened there, and no link be put in its place without special rights.
         os.chmod(path, mode)
         return
-    folder = os.open(path, _FOLDER)  # Which fails for a link: nothing it leads to is touched.
+    try:
+        folder = os.open(path, _FOLDER)  # Which fails for a link: nothing it leads to is touched.
+    except PermissionError:
+        _set_mode_unread(path, mode)
+        return
     try:
         os.fchmod(folder, mode)
+    finally:
+        os.close(folder)
+
+
+def _set_mode_unread(path: str, mode: int) -> None:
+    """Set the mode of a folder that its own owner may not read."""
+    if sys.platform != "linux":
+        os.chmod(path, mode, follow_symlinks=False)
+        return
+    folder = os.open(path, _FOLDER | os.O_PATH)
+    try:
+        os.chmod(f"/proc/self/fd/{folder}", mode)  # The folder that was opened, whatever has its name by now.
     finally:
         os.close(folder)
 

@@ -1,5 +1,6 @@
 """`prowess sync`."""
 
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,7 @@ def _print_change(invocation: Invocation, report: "SyncReport") -> None:
         print_json_line(sync_record(report))
         return
     _print_for_people(report)
+    sys.stdout.flush()  # The next one may be long in coming.
 
 
 def _print_for_people(report: "SyncReport") -> None:
