@@ -30,7 +30,7 @@ def test_narrower_view_has_a_place_of_its_own() -> None:
 
 @pytest.mark.requirement("R88")
 def test_task_has_a_place_of_its_own() -> None:
-    place = _LAYOUT.task("task-1")
+    place = _LAYOUT.task("task-1", user="local")
     assert place == RootPlace("/home/tasks/task-1/private/.skills", "/home/copies/tasks/task-1")
     assert _LAYOUT.task_of_folder("task-1") == place
 
@@ -46,7 +46,7 @@ def test_name_that_no_folder_can_have_is_no_user(user: str) -> None:
 @pytest.mark.requirement("R75", "R88")
 @given(st.text())
 def test_no_task_and_no_view_leads_out(name: str) -> None:
-    task, view = _LAYOUT.task(name), _LAYOUT.active("ann", view=f"v{name}")
+    task, view = _LAYOUT.task(name, user="local"), _LAYOUT.active("ann", view=f"v{name}")
     assert os.path.normpath(task.folder).split("/")[:3] == ["", "home", "tasks"]
     assert len(os.path.normpath(task.folder).split("/")) == 6
     assert os.path.dirname(os.path.normpath(task.book)) == "/home/copies/tasks"

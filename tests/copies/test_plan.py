@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.copies.plan import Place, Placed, Present, Remove, Skipped, SyncPlan, Wanted, keep_or_withdraw, plan_sync
+from prowess.copies.plan import Place, Placed, Present, Remove, Skipped, SyncPlan, Wanted, may_stay, plan_sync
 from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.problems import make_problem
 from tests.copies.parts import codes, make_skill
@@ -81,7 +81,7 @@ def test_skill_that_only_the_world_speaks_against_keeps_its_copy(code: str) -> N
     problem = make_problem(code, "not now")
     plan = plan_sync([Wanted(_A, problems=(problem,))], _present(user__a=_placed()))
     assert plan == SyncPlan(skipped=(Skipped("user:a", problem),))
-    assert keep_or_withdraw((problem,))
+    assert may_stay((problem,))
 
 
 def test_copy_of_another_skill_does_not_stay_for_one_that_cannot_be_read() -> None:
@@ -180,7 +180,7 @@ def test_plan_that_was_carried_out_leaves_nothing_to_plan(
     plan = plan_sync(wanted, Present(copies, strangers))
     digests = {want.skill.id: want.digest for want in wanted}
     for place in plan.places:
-        copies[place.key] = _placed(place.skill.id, digests[place.skill.id])
+        copies[place.key] = _placed(place.skill.id, digests[place.skill.id], place.skill.real)
     for remove in plan.removes:
         copies.pop(remove.name, None)
     assert not {place.key for place in plan.places} & {remove.name for remove in plan.removes}

@@ -13,7 +13,6 @@ from prowess.copies.renaming import (
     _exchange_in_steps,  # pyright: ignore[reportPrivateUsage] - no disk here needs it
     can_exchange,
     exchange,
-    move_aside,
 )
 
 _Swap = Callable[[str, str], None]
@@ -82,13 +81,6 @@ def test_trying_leaves_everything_as_it_was(two: tuple[Path, Path]) -> None:
     assert can_exchange(*map(str, two))
     assert _texts(*two) == ["first", "second"]
     assert not can_exchange(str(two[0]), str(two[1].with_name("missing")))
-
-
-def test_moving_aside_says_whether_something_was_there(two: tuple[Path, Path]) -> None:
-    target = two[0].with_name("aside")
-    assert move_aside(str(two[0]), str(target))
-    assert not move_aside(str(two[0]), str(target))
-    assert _texts(target) == ["first"]
 
 
 @pytest.mark.slow

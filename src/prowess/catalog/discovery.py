@@ -35,6 +35,8 @@ class Discovery:
 
     policy: Policy
     index: Index | None = None
+    private: frozenset[str] = frozenset()
+    """Folders of Prowess' own that no search enters: what lies there are copies of skills."""
     known: dict[Source, RootScan] = field(default_factory=dict[Source, RootScan])
     unsaved: set[Source] = field(default_factory=set[Source])
 
@@ -83,8 +85,8 @@ class Discovery:
 
     def _search(self, source: Source, known: RootScan, known_roots: Iterable[str]) -> RootScan:
         taken = time.time_ns()
-        findings = scan_folder(source, limits=self.policy.limits, known_roots=known_roots)
-        before = {entry.folder: entry for entry in known.found if is_reliable(entry.stamp, taken=known.taken)}
+        findings = scan_folder(source, limits=self.policy.limits, known_roots=known_roots, private=self.private)
+        before = {entry.folder: entry for entry in known.found if _can_be_kept(entry, taken=known.taken)}
         sidecars = self._reads_sidecars()
         found = tuple(self._judge(source, each, before.get(each.folder), sidecars) for each in findings.candidates)
         scan = _settle(found, findings, taken)
@@ -197,6 +199,15 @@ def _sidecar_stamp(folder: str) -> Stamp | None:
     return stamp_file(status) if stat.S_ISREG(status.st_mode) else _ODD_SIDECAR
 
 
+def _can_be_kept(entry: Entry, *, taken: int) -> bool:
+    """Whether what was found then still holds while the stamp is the same; a disk that failed may work by now."""
+    return is_reliable(entry.stamp, taken=taken) and not _has_failed(entry)
+
+
+def _has_failed(entry: Entry) -> bool:
+    return any(problem.code == "disk-error" for problem in entry.problems)
+
+
 def _settle(found: tuple[Entry, ...], findings: Findings, taken: int) -> RootScan:
     """Return the scan, with the stamps of the folders that were listed, and whether all stamps can be relied on."""
     listed = tuple((folder, stamp_file(status)) for folder, status in findings.folders)
@@ -204,7 +215,7 @@ def _settle(found: tuple[Entry, ...], findings: Findings, taken: int) -> RootSca
     names = [*(folder for folder, _ in listed), *(entry.real for entry in found if entry.elsewhere)]
     names += [findings.real, *(entry.folder for entry in found)]
     settled = are_reliable(stamps, taken=taken) and (all(map(str.isascii, names)) or all(map(is_text, names)))
-    loose = findings.loose or any(problem.code == "disk-error" for entry in found for problem in entry.problems)
+    loose = findings.loose or any(map(_has_failed, found))
     return RootScan(found, tuple(findings.problems), listed, taken, settled, loose, findings.real)
 
 

@@ -27,10 +27,17 @@ class CatalogKeeper:
     Watching begins with the second question: many programs ask only once, and watches take time.
     """
 
-    def __init__(self, policy: Policy, sources: Callable[[], Sequence[Source]], *, index: Index | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        sources: Callable[[], Sequence[Source]],
+        *,
+        index: Index | None = None,
+        private: frozenset[str] = frozenset(),
+    ) -> None:
         self._policy = policy
         self._sources = sources
-        self._discovery = Discovery(policy, index)
+        self._discovery = Discovery(policy, index, private)
         self._watcher: Watcher | None = None
         self._scans: dict[Source, RootScan] = {}
         self._catalog: Catalog | None = None

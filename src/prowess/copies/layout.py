@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from prowess.errors import SettingsError
 from prowess.skill.activation_keys import make_activation_key
-from prowess.sources.places import USER_NAME_HINT, is_user_name
+from prowess.sources.places import LOCAL_USER, USER_NAME_HINT, is_user_name
 
 __all__ = ["Layout", "RootPlace", "folder_name"]
 
@@ -44,6 +44,11 @@ class Layout:
     def tasks(self) -> str:
         return os.path.join(self.home, "tasks")
 
+    @property
+    def own_folders(self) -> tuple[str, ...]:
+        """What holds copies and users' folders: no search for skills enters it from above."""
+        return (self.versions, self.workshop, self.tasks, os.path.join(self.home, "users"))
+
     def user_folder(self, user: str) -> str:
         """Return a user's folder; raise if no folder can have the user's name."""
         if not is_user_name(user):
@@ -73,9 +78,17 @@ class Layout:
         folder = os.path.join(self.user_folder(user), "views", name, "active")
         return RootPlace(folder, os.path.join(self.workshop, "users", user, "views", name))
 
-    def task(self, task: str) -> RootPlace:
+    def views(self, user: str) -> list[RootPlace]:
+        """Return the roots of all narrower views that a user has."""
+        try:
+            found = sorted(entry.name for entry in os.scandir(os.path.join(self.workshop, "users", user, "views")))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return [self.view_of_folder(user, name) for name in found]
+
+    def task(self, task: str, *, user: str) -> RootPlace:
         """Return the root of a task's private copies: `private:/.skills` for the model."""
-        return self.task_of_folder(folder_name(task))
+        return self.task_of_folder(folder_name(task if user == LOCAL_USER else f"{user}/{task}"))
 
     def task_of_folder(self, name: str) -> RootPlace:
         """Return the root of a task's private copies, by the name of its folder."""

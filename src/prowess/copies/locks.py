@@ -6,12 +6,12 @@ They lie outside everything that is mounted: whoever can open a file can lock it
 import os
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
 
 from prowess.sources.private_folders import make_private_folder
 
-__all__ = ["Hold", "hold_lock", "take_lock", "try_lock"]
+__all__ = ["Hold", "hold_lock", "release_lock", "take_lock", "try_lock"]
 
 
 class Hold(Enum):
@@ -28,11 +28,19 @@ def hold_lock(path: str, hold: Hold) -> Generator[None]:
     try:
         yield
     finally:
+        release_lock(lock)
+
+
+def release_lock(lock: int) -> None:
+    """Give a lock back. A child that was forked meanwhile has the descriptor too, and would go on holding it."""
+    with suppress(OSError):  # What was done under it is done, and it ends with the process at the latest.
+        _unlock(lock)
+    with suppress(OSError):
         os.close(lock)
 
 
 def take_lock(path: str, hold: Hold) -> int:
-    """Return a descriptor that holds the lock until it is closed, waiting for it."""
+    """Return a descriptor that holds the lock until it is released, or until the process ends; wait for it."""
     lock = _open(path)
     try:
         _lock(lock, hold, wait=True)
@@ -43,7 +51,7 @@ def take_lock(path: str, hold: Hold) -> int:
 
 
 def try_lock(path: str, hold: Hold) -> int | None:
-    """Return a descriptor that holds the lock until it is closed; None if another holds it."""
+    """Return a descriptor that holds the lock until it is released; None if another holds it."""
     lock = _open(path)
     try:
         _lock(lock, hold, wait=False)
@@ -71,7 +79,19 @@ if sys.platform == "win32":
         """Lock the first byte; Windows has no shared locks here, so that all are held alone."""
         import msvcrt
 
-        msvcrt.locking(lock, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        while True:
+            try:
+                msvcrt.locking(lock, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+            except OSError:
+                if not wait:
+                    raise
+            else:
+                return
+
+    def _unlock(lock: int) -> None:
+        import msvcrt
+
+        msvcrt.locking(lock, msvcrt.LK_UNLCK, 1)
 
 else:
 
@@ -80,3 +100,8 @@ else:
 
         kind = fcntl.LOCK_SH if hold is Hold.SHARED else fcntl.LOCK_EX
         fcntl.flock(lock, kind if wait else kind | fcntl.LOCK_NB)
+
+    def _unlock(lock: int) -> None:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_UN)

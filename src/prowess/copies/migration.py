@@ -5,7 +5,6 @@ place or in its new one, and a migration that was cut off is carried on by the n
 """
 
 import os
-import re
 import stat
 from dataclasses import dataclass
 
@@ -16,13 +15,15 @@ from prowess.copies.personal import lock_path
 from prowess.copies.record import fsync_folder
 from prowess.copies.user_folders import ensure_user_folders
 from prowess.sources.folders import SKILL_MD
+from prowess.sources.skill_files import is_leftover
 
 __all__ = ["Move", "OldFolder", "apply_migration", "plan_migration", "read_old_folder"]
 
 _OWN = ("active", "personal")
+_WORKSHOP = ".copies"
+"""Where copies are made if the user's folder is on a disk of its own."""
 _ON_THE_WAY = {f".{name}.on-the-way": name for name in _OWN}
 """What an old skill with the name of one of our folders is called until that folder is there to take it."""
-_LEFTOVER = re.compile(r"\.nfs[0-9a-fA-F]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def plan_migration(old: OldFolder) -> tuple[Move, ...]:
     taken = set(old.taken)
     for name in sorted(old.entries, key=lambda name: (name not in _OWN, name)):
         target = _ON_THE_WAY.get(name, name)
-        if (name in _OWN and name not in old.skills) or _LEFTOVER.fullmatch(name):
+        if (name in _OWN and name not in old.skills) or name == _WORKSHOP or is_leftover(os.fsencode(name)):
             continue
         if name in old.mixed:
             moves.append(Move(name, None, f"it has a {SKILL_MD} and holds other skills as well; sort it by hand"))

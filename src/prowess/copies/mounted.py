@@ -1,8 +1,9 @@
-"""Which versions are mounted somewhere on this machine, in a container that outlived its caller for one."""
+"""What is mounted somewhere on this machine, in a container that outlived its caller for one."""
 
 import os
+from collections.abc import Iterator
 
-__all__ = ["find_mounted"]
+__all__ = ["find_mounted", "is_mounted"]
 
 _MAX_NAMESPACES = 10_000
 
@@ -10,20 +11,38 @@ _MAX_NAMESPACES = 10_000
 def find_mounted(versions: str) -> frozenset[str]:
     """Return the digests of the versions that some process of this machine has mounted, as far as one may look."""
     marker = f"/{os.path.basename(versions)}/"
-    found: set[str] = set()
+    return frozenset(root.rpartition(marker)[2].partition("/")[0] for root in _list_mounts() if marker in root)
+
+
+def is_mounted(folder: str) -> bool:
+    """Whether some process of this machine may have mounted a folder, or something in it."""
+    return any(len(root) > 1 and (folder.endswith(root) or f"{folder}/" in f"{root}/") for root in _list_mounts())
+
+
+def _list_mounts() -> Iterator[str]:
+    """Return what is mounted in each mount namespace: paths in their file systems, which need not be the host's."""
     seen: set[str] = set()
     for process in _list_processes():
         try:
             namespace = os.readlink(f"/proc/{process}/ns/mnt")
-            if namespace in seen or len(seen) > _MAX_NAMESPACES:
-                continue
-            with open(f"/proc/{process}/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-                roots = [line.split(" ", 4)[3] for line in file]
-        except (OSError, IndexError):
+        except PermissionError:
+            namespace = f"of {process}"  # Another user's: its mounts can be read all the same.
+        except OSError:
+            continue
+        if namespace in seen or len(seen) > _MAX_NAMESPACES:
             continue
         seen.add(namespace)
-        found |= {root.rpartition(marker)[2].partition("/")[0] for root in roots if marker in root}
-    return frozenset(found)
+        try:
+            with open(f"/proc/{process}/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+                yield from [_unescape(line.split(" ", 4)[3]) for line in file]
+        except (OSError, IndexError):
+            continue
+
+
+def _unescape(path: str) -> str:
+    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        path = path.replace(code, character)
+    return path
 
 
 def _list_processes() -> list[str]:

@@ -11,7 +11,7 @@ from prowess.skill.problems import Problem, make_problem
 from prowess.skill.skill import Skill
 from prowess.sources.source import show_path
 
-__all__ = ["Place", "Placed", "Present", "Remove", "Skipped", "SyncPlan", "Wanted", "keep_or_withdraw", "plan_sync"]
+__all__ = ["Place", "Placed", "Present", "Remove", "Skipped", "SyncPlan", "Wanted", "may_stay", "plan_sync"]
 
 
 class Wanted(NamedTuple):
@@ -105,11 +105,11 @@ def plan_sync(wanted: Iterable[Wanted], present: Present, *, failures: Sequence[
         there = present.copies.get(key)
         if want.problems:
             skipped.append(Skipped(want.skill.id, want.problems[0]))
-            if there is not None and there.id == want.skill.id and keep_or_withdraw(want.problems):
+            if there is not None and there.id == want.skill.id and may_stay(want.problems):
                 kept.add(key)
             continue
         kept.add(key)
-        if there is not None and want.digest and (there.digest, there.id) == (want.digest, want.skill.id):
+        if there is not None and _is_of(there, want):
             unchanged += 1
         else:
             places.append(Place(key, want.skill))
@@ -126,7 +126,13 @@ def plan_sync(wanted: Iterable[Wanted], present: Present, *, failures: Sequence[
     return SyncPlan(tuple(places), tuple(removes), tuple(skipped), unchanged)
 
 
-def keep_or_withdraw(problems: Sequence[Problem]) -> bool:
+def _is_of(there: Placed, want: Wanted) -> bool:
+    """Whether a copy is surely what is wanted."""
+    found = (there.id, there.digest, there.folder)
+    return bool(want.digest) and found == (want.skill.id, want.digest, want.skill.real)
+
+
+def may_stay(problems: Sequence[Problem]) -> bool:
     """Whether the former copy of a skill that cannot be copied stays: only if nothing but the disk speaks against it.
 
     A skill that keeps changing is no worse than it was, either.

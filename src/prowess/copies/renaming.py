@@ -10,7 +10,7 @@ import errno
 import os
 import sys
 
-__all__ = ["can_exchange", "exchange", "move_aside"]
+__all__ = ["can_exchange", "exchange"]
 
 _EXCHANGE = 2
 _HERE = -100
@@ -34,15 +34,6 @@ def can_exchange(first: str, second: str) -> bool:
         _exchange_at_once(first, second)
         _exchange_at_once(first, second)
     except OSError:
-        return False
-    return True
-
-
-def move_aside(path: str, target: str) -> bool:
-    """Move something to a new name; say whether it was there."""
-    try:
-        os.rename(path, target)
-    except FileNotFoundError:
         return False
     return True
 

@@ -6,33 +6,32 @@ keeps it whole for as long as any reading takes: what was swapped out is not rem
 
 import errno
 import os
-import re
 import stat
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from prowess.copies.disk_failures import disk_failure
 from prowess.copies.layout import RootPlace
 from prowess.copies.locks import Hold, hold_lock
-from prowess.copies.plan import Place, Placed, Present, Remove, Skipped, SyncPlan, keep_or_withdraw
+from prowess.copies.plan import Place, Placed, Present, Remove, Skipped, SyncPlan, may_stay
 from prowess.copies.record import Record, fsync_folder
 from prowess.copies.renaming import exchange
 from prowess.copies.trees import lock_folder, place_tree, remove_tree, unlock_folder
 from prowess.copies.versions import Draft, Versions
 from prowess.copies.workshop import Workshop
 from prowess.errors import WorldError
-from prowess.skill.problems import Problem
+from prowess.skill.problems import Problem, make_problem
 from prowess.skill.skill import Skill
 from prowess.sources.private_folders import make_private_folder
-from prowess.sources.skill_files import FileSet, read_skill_files
+from prowess.sources.skill_files import FileSet, is_leftover, read_skill_files
+from prowess.sources.source import show_path
 from prowess.sources.stamps import Stamp, is_reliable, stamp_file
 
 __all__ = ["Changes", "CopyRoot"]
 
 _BATCH = 500
 """How many skills are copied before they are placed: so much of a long sync can be lost, and no more."""
-_LEFTOVER = re.compile(r"\.nfs[0-9a-fA-F]*")
 _FOLDER = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC"))
 
 
@@ -97,17 +96,30 @@ class CopyRoot:
 
     def look(self) -> Present:
         """Return what is in the root now."""
+        return self._sort(self._list())
+
+    def _look_at(self, names: Collection[str]) -> Present:
+        """Return what is in the root under these names: a small change has a small price."""
+        found: list[tuple[str, int, int]] = []
+        for name in names:
+            with suppress(FileNotFoundError):
+                status = os.lstat(os.path.join(self.folder, name))
+                found.append((name, status.st_ino, status.st_ctime_ns))
+        return self._sort(found)
+
+    def _sort(self, found: Iterable[tuple[str, int, int]]) -> Present:
+        """Tell copies that are certain from all else."""
         recorded = self._record.read()
         copies: dict[str, Placed] = {}
         strangers: list[str] = []
-        for name, inode, changed in self._list():
+        for name, inode, changed in found:
             placed = recorded.get(name)
             if placed is not None and (placed.inode, placed.changed) == (inode, changed):
                 copies[name] = placed
             else:
                 strangers.append(name)
-        is_odd = [name for name in strangers if not self._holds_leftovers_only(name)]
-        return Present(copies, frozenset(is_odd), tells_case=_tells_case(self.folder))
+        odd = frozenset(name for name in strangers if not self._holds_leftovers_only(name))
+        return Present(copies, odd, tells_case=_tells_case(self.folder))
 
     def placed(self, key: str) -> Placed | None:
         """Return what was last placed under a key, as the record says."""
@@ -143,10 +155,10 @@ class CopyRoot:
 
     def _holds_leftovers_only(self, name: str) -> bool:
         """Whether a folder is all that a network file system has left of a removed one."""
-        if _LEFTOVER.fullmatch(name):
+        if _is_leftover(name):
             return True
         names = _list_folder(os.path.join(self.folder, name))
-        return bool(names) and all(_LEFTOVER.fullmatch(inner) for inner in names)
+        return bool(names) and all(map(_is_leftover, names))
 
     # Changing, under the lock and while the versions are in use
 
@@ -163,7 +175,7 @@ class CopyRoot:
         done. A disk that fails is a WorldError; what is in the root by then is whole, and the next sync goes on.
         """
         changes = Changes(skipped=list(plan.skipped), unchanged=plan.unchanged)
-        present = self.look()
+        present = self._look_at({*(place.key for place in plan.places), *(remove.name for remove in plan.removes)})
         try:
             self.make()
             if self._workshop() is not self._versions.workshop:
@@ -193,7 +205,7 @@ class CopyRoot:
         try:
             for place in batch:
                 digest = digest_of(place.skill)
-                if not self._versions.has(digest):
+                if not self._versions.is_whole(digest):
                     draft = self._versions.draft(place.skill)
                     drafts.append(draft)
                     changes.learned.append((place.skill, draft.files, draft.taken))
@@ -213,8 +225,8 @@ class CopyRoot:
         """Report a skill that cannot be copied; return what must go because of that."""
         changes.skipped.append(Skipped(place.skill.id, problems[0]))
         there = present.copies.get(place.key)
-        stays = there is not None and there.id == place.skill.id and keep_or_withdraw(problems)
-        if not stays and (there is not None or place.key in present.strangers):
+        is_kept = there is not None and there.id == place.skill.id and may_stay(problems)
+        if not is_kept and (there is not None or place.key in present.strangers):
             yield Remove(place.key, there.id if there else "")
 
     def _swap(self, places: Sequence[Place], digests: Mapping[str, str], present: Present, changes: Changes) -> None:
@@ -227,7 +239,7 @@ class CopyRoot:
                 due.append(place)
                 continue
             changes.unchanged += 1
-            if there is None or there.id != place.skill.id:
+            if there is None or (there.id, there.folder) != (place.skill.id, place.skill.real):
                 lock_folder(os.path.join(self.folder, place.key))  # Who placed it may not have come so far.
                 sure[place.key] = self._describe(place, found)
         self._record.doubt(place.key for place in due)
@@ -268,27 +280,43 @@ class CopyRoot:
             if not _unlock(path):
                 continue
             before = present.copies.get(remove.name)
-            leftovers = [name for name in _list_folder(path) if _LEFTOVER.fullmatch(name)]
-            staged = self._workshop().new_swap()
-            os.rename(path, staged)
-            if leftovers:
-                os.mkdir(path, 0o755)
-                self._carry_leftovers(staged, path)
-            self._workshop().retire(staged, digest=before.digest if before else "")
+            try:
+                self._take_out(path, digest=before.digest if before else "")
+            except OSError as error:
+                if error.errno != errno.EBUSY:
+                    raise
+                message = f"'{show_path(remove.name)}' cannot be removed: {error.strerror}"
+                changes.skipped.append(Skipped(remove.id or remove.name, make_problem("not-removable", message)))
+                continue
             changes.removed.append(remove.id or remove.name)
             changes.released += [before.digest] if before else []
 
+    def _take_out(self, path: str, *, digest: str) -> None:
+        shop = self._workshop()
+        has_leftovers = any(map(_is_leftover, _list_folder(path)))
+        staged = shop.new_swap()
+        os.rename(path, staged)
+        if has_leftovers:
+            os.mkdir(path, 0o755)
+            self._carry_leftovers(staged, path)
+        shop.retire(staged, digest=digest)
+
     def _carry_leftovers(self, old: str, new: str) -> None:
         """Leave what a network file system keeps of open files where its clients look for it."""
-        for name in _list_folder(old):
-            if _LEFTOVER.fullmatch(name):
-                os.rename(os.path.join(old, name), os.path.join(new, name))
+        for name in filter(_is_leftover, _list_folder(old)):
+            os.rename(os.path.join(old, name), os.path.join(new, name))
 
     def _workshop(self) -> Workshop:
         """Return the workshop on the root's own disk: what lies on another cannot be moved in."""
         if self._shop is None:
             make_private_folder(self._versions.layout.workshop)
             beside = os.stat(os.path.dirname(self.folder)).st_dev
+            if os.path.ismount(self.folder):
+                raise WorldError(
+                    f"{show_path(self.folder)} is a disk of its own, so that nothing can be moved into it in one step",
+                    hint="mount that disk one level higher, or on the whole of Prowess' home",
+                    code="not-a-folder",
+                )
             if beside == os.stat(self._versions.layout.workshop).st_dev:
                 self._shop = self._versions.workshop
             else:
@@ -315,13 +343,15 @@ class CopyRoot:
         """Remove retired copies whose time is over; return their digests."""
         return self._workshop().clean_retired()
 
-    def remove(self) -> None:
-        """Remove the root with all its copies; it must not be mounted any more."""
+    def remove(self) -> tuple[str, ...]:
+        """Remove the root with all its copies, which nobody may use any more; return the digests let go of."""
+        released = tuple(placed.digest for placed in self._record.read().values())
         if os.path.lexists(self.folder):
             staged = self._workshop().new_draft()
             os.rename(self.folder, staged)
             remove_tree(staged)
         remove_tree(self._book)
+        return released
 
 
 def _unlock(path: str) -> bool:
@@ -343,6 +373,10 @@ def _identify_entry(entry: "os.DirEntry[str]") -> tuple[str, int, int] | None:
     return entry.name, status.st_ino or entry.inode(), status.st_ctime_ns  # Windows lists no inodes.
 
 
+def _is_leftover(name: str) -> bool:
+    return is_leftover(os.fsencode(name))
+
+
 def _list_folder(path: str) -> list[str]:
     """Return the names in a folder; nothing if it is a link, no folder, or cannot be read."""
     try:
@@ -351,6 +385,8 @@ def _list_folder(path: str) -> list[str]:
         return []
     try:
         return os.listdir(handle)
+    except FileNotFoundError:  # It was removed since it was opened.
+        return []
     finally:
         os.close(handle)
 
@@ -358,4 +394,7 @@ def _list_folder(path: str) -> list[str]:
 def _tells_case(folder: str) -> bool:
     """Whether the disk tells names apart that differ in case only."""
     parent, name = os.path.split(folder)
-    return name.upper() == name or not os.path.lexists(os.path.join(parent, name.upper()))
+    try:
+        return name == name.swapcase() or not os.path.samefile(folder, os.path.join(parent, name.swapcase()))
+    except OSError:
+        return True

@@ -1,13 +1,10 @@
-"""Copies for one task alone: what it has switched on, under the skills' names, gone with the task.
-
-A task is known by its id. It lives as long as a process holds its lock, so that what a crash leaves is found out.
-"""
+"""Copies for one task alone: what it has switched on, under the skills' names, gone with the task."""
 
 import os
 from contextlib import suppress
 
-from prowess.copies.layout import RootPlace
-from prowess.copies.locks import Hold, take_lock, try_lock
+from prowess.copies.layout import Layout, RootPlace
+from prowess.copies.occupancy import Occupancy, taking_over
 from prowess.copies.roots import CopyRoot
 from prowess.copies.versions import Versions
 from prowess.skill.activation_keys import make_activation_key
@@ -18,12 +15,14 @@ __all__ = ["TaskCopies", "remove_dead_tasks"]
 
 
 class TaskCopies:
-    """The private copies of one task. Whoever opens them closes them."""
+    """The private copies of one task of one user. Whoever opens them closes them."""
 
-    def __init__(self, versions: Versions, task: str) -> None:
-        self._place = versions.layout.task(task)
+    def __init__(self, versions: Versions, task: str, *, user: str) -> None:
+        self._place = versions.layout.task(task, user=user)
+        self._layout = versions.layout
+        self._process = os.getpid()
+        self._occupancy = Occupancy(versions.layout, self._place)
         self.root = CopyRoot(self._place, versions)
-        self._lock = _hold(_alive(self._place))
 
     def name(self, skill: Skill) -> str:
         """Return the folder for a skill: its name, if that is plain and no other skill of the task has it."""
@@ -38,51 +37,31 @@ class TaskCopies:
         placed = self.root.placed(self.name(skill))
         return placed is not None and placed.id == skill.id
 
-    def close(self) -> None:
-        """Remove the copies, unless another process works on a task of the same id."""
-        lock, self._lock = self._lock, -1
-        if lock >= 0:
-            os.close(lock)
-            _remove_if_dead(self._place, self.root)
+    def close(self) -> tuple[str, ...]:
+        """Remove the copies, unless another process works on a task of the same id; return the digests let go of."""
+        self._occupancy.close()
+        return _remove_if_dead(self._layout, self._place, self.root) if os.getpid() == self._process else ()
 
 
-def remove_dead_tasks(versions: Versions) -> None:
-    """Remove the private copies of tasks whose processes are gone."""
+def remove_dead_tasks(versions: Versions) -> tuple[str, ...]:
+    """Remove the private copies of tasks whose processes are gone; return the digests let go of."""
     books = os.path.join(versions.layout.workshop, "tasks")
     try:
-        names = os.listdir(books)
+        names = [entry.name for entry in os.scandir(books) if entry.is_dir(follow_symlinks=False)]
     except FileNotFoundError:
-        return
+        return ()
+    released: list[str] = []
     for name in names:
         place = versions.layout.task_of_folder(name)
-        _remove_if_dead(place, CopyRoot(place, versions))
+        released += _remove_if_dead(versions.layout, place, CopyRoot(place, versions))
+    return tuple(released)
 
 
-def _remove_if_dead(place: RootPlace, root: CopyRoot) -> None:
-    lock = try_lock(_alive(place), Hold.ALONE)
-    if lock is None:
-        return
-    try:
-        root.remove()
-        private = os.path.dirname(place.folder)
-        for folder in (private, os.path.dirname(private)):
-            with suppress(OSError):  # Others may have put something there.
-                os.rmdir(folder)
-    finally:
-        os.close(lock)
-
-
-def _alive(place: RootPlace) -> str:
-    return os.path.join(place.book, "alive")
-
-
-def _hold(path: str) -> int:
-    """Return a hold on the lock that has this path now: who removes a dead task removes its lock too."""
-    while True:
-        lock = take_lock(path, Hold.SHARED)
-        try:
-            if os.path.samestat(os.fstat(lock), os.stat(path)):
-                return lock
-        except FileNotFoundError:
-            pass
-        os.close(lock)
+def _remove_if_dead(layout: Layout, place: RootPlace, root: CopyRoot) -> tuple[str, ...]:
+    with taking_over(layout, place) as is_free:
+        released = root.remove() if is_free else ()
+    private = os.path.dirname(place.folder)
+    for folder in (private, os.path.dirname(private)):
+        with suppress(OSError):  # Others may have put something there.
+            os.rmdir(folder)
+    return released

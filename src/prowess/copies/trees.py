@@ -9,11 +9,13 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from prowess.copies.disk_failures import disk_failure
 from prowess.skill.digest import FileKind
+from prowess.sources.skill_files import UnfitName
 
 __all__ = ["TreeWriter", "lock_folder", "place_tree", "remove_tree", "unlock_folder"]
 
@@ -25,6 +27,10 @@ _MODES = {FileKind.FILE: 0o444, FileKind.EXECUTABLE: 0o555}
 _WRITABLE = {FileKind.FILE: 0o644, FileKind.EXECUTABLE: 0o755}
 _NO_LINKS_HERE = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES})
 """What systems say where a hard link cannot be made: another disk, too many links, none at all."""
+_UNFIT = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ, errno.EEXIST, errno.ENOTDIR})
+"""What systems say of names that they will not have, or take for another's."""
+_LONGEST = 4_096 - 512
+"""Of a path: what Linux takes, less what a copy's own place may need."""
 _DEEPEST = 200
 """Levels of folders that are removed in one go."""
 
@@ -42,14 +48,12 @@ class TreeWriter:
     _file: int = -1
 
     def begin_file(self, path: bytes, kind: FileKind) -> None:
-        try:
+        modes = _WRITABLE if self.writable else _MODES
+        with self._naming(path):
             self._make_way(path)
-            modes = _WRITABLE if self.writable else _MODES
             self._file = os.open(self.folder + b"/" + path, _NEW_FILE, modes[kind])
             if os.name == "posix":
                 os.fchmod(self._file, modes[kind])  # Whatever the umask says.
-        except OSError as error:
-            raise disk_failure("a file cannot be copied", error) from error
 
     def write(self, part: bytes) -> None:
         rest = memoryview(part)
@@ -69,11 +73,9 @@ class TreeWriter:
             raise disk_failure("a file cannot be copied", error) from error
 
     def make_link(self, path: bytes, target: bytes) -> None:
-        try:
+        with self._naming(path):
             self._make_way(path)
             os.symlink(target, self.folder + b"/" + path)
-        except OSError as error:
-            raise disk_failure("a link cannot be copied", error) from error
 
     def finish(self) -> None:
         """Take the right to write away from all folders but the top, which must still be moved."""
@@ -84,6 +86,18 @@ class TreeWriter:
                 os.chmod(self.folder + b"/" + inner, _READ_ONLY_FOLDER)
         except OSError as error:
             raise disk_failure("a copy cannot be made read-only", error) from error
+
+    @contextmanager
+    def _naming(self, path: bytes) -> Generator[None]:
+        """Tell a name that the disk will not have from a disk that fails."""
+        if len(self.folder) + len(path) > _LONGEST:
+            raise UnfitName("its path is too long")
+        try:
+            yield
+        except OSError as error:
+            if error.errno in _UNFIT:
+                raise UnfitName(error.strerror or str(error)) from error
+            raise disk_failure("a file cannot be copied", error) from error
 
     def _make_way(self, path: bytes) -> None:
         inner = path.rpartition(b"/")[0]
@@ -231,8 +245,11 @@ class _Removal:
 
     def _empty(self, folder: int, depth: int) -> bool:
         gone = True
-        with os.scandir(folder) as entries:
-            found = [(os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in entries]
+        try:
+            with os.scandir(folder) as entries:
+                found = [(os.fsencode(entry.name), entry.is_dir(follow_symlinks=False)) for entry in entries]
+        except FileNotFoundError:  # Another process removes the same.
+            return True
         for name, is_folder in found:
             if not is_folder:
                 gone &= _unlink(folder, name)

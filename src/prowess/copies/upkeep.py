@@ -1,6 +1,6 @@
 """Clear away what nobody will ask for again: abandoned views, tasks that died, versions that nobody needs.
 
-It is done now and then by whoever syncs, and never while somebody uses what would go.
+It is done now and then by whoever makes copies, and never while somebody uses what would go.
 """
 
 import os
@@ -8,57 +8,62 @@ import time
 from collections.abc import Callable, Iterator
 
 from prowess.copies.layout import Layout, RootPlace
+from prowess.copies.mounted import is_mounted
+from prowess.copies.occupancy import taking_over
 from prowess.copies.record import Record
 from prowess.copies.roots import CopyRoot
 from prowess.copies.task_copies import remove_dead_tasks
 from prowess.copies.versions import Versions
+from prowess.sources.private_folders import make_private_folder
 
-__all__ = ["tidy_copies"]
+__all__ = ["remove_view", "tidy_copies"]
 
 _EVERY_SECONDS = 86_400
 _VIEW_SECONDS = 30 * 86_400
-"""How long a narrower view's copies stay without a change."""
+"""How long the copies of a view that nobody uses stay."""
 
 
 def tidy_copies(versions: Versions, *, held: Callable[[], frozenset[str]]) -> None:
-    """Clear away what is left over, once a day for each home; `held` are the digests that sessions need."""
-    remove_dead_tasks(versions)
-    if versions.workshop.has_staged():  # A sync that has nothing to copy does not look there.
-        versions.clean_staging()
-    stamp = os.path.join(versions.layout.workshop, "tidied")
-    if not _is_due(stamp):
+    """Clear away what is left over: dead tasks always, all else once a day; sessions need the digests in `held`."""
+    released = list(remove_dead_tasks(versions))
+    if not _is_due(os.path.join(versions.layout.workshop, "tidied")):
+        versions.collect(released, held=held)
         return
     for place in _find_views(versions.layout):
-        if _is_older(os.path.join(place.book, "record"), _VIEW_SECONDS):
-            root = CopyRoot(place, versions)
-            with root.locked():
-                root.remove()
+        age = _find_age(os.path.join(place.book, "record"))
+        if age is not None and age >= _VIEW_SECONDS:
+            remove_view(versions, place)
     versions.collect_all(held=lambda: held() | frozenset(_find_recorded(versions.layout)))
 
 
+def remove_view(versions: Versions, place: RootPlace) -> tuple[str, ...]:
+    """Remove the root of a view unless somebody uses it; return the digests let go of."""
+    with taking_over(versions.layout, place) as is_free:
+        return CopyRoot(place, versions).remove() if is_free and not is_mounted(place.folder) else ()
+
+
 def _is_due(stamp: str) -> bool:
-    if os.path.exists(stamp) and not _is_older(stamp, _EVERY_SECONDS):
+    age = _find_age(stamp)
+    if age is not None and 0 <= age < _EVERY_SECONDS:
         return False
-    os.makedirs(os.path.dirname(stamp), mode=0o700, exist_ok=True)
+    make_private_folder(os.path.dirname(stamp))
     with open(stamp, "wb"):
         os.utime(stamp)
     return True
 
 
-def _is_older(path: str, seconds: float) -> bool:
-    """Whether a file is older than that; one from the future counts as old, since the clock was set back."""
+def _find_age(path: str) -> float | None:
+    """Return how many seconds ago a file was written; below zero if the clock has been set back since."""
     try:
-        age = time.time() - os.stat(path).st_mtime
+        return time.time() - os.stat(path).st_mtime
     except FileNotFoundError:
-        return False
-    return not 0 <= age < seconds
+        return None
 
 
 def _find_views(layout: Layout) -> Iterator[RootPlace]:
     users = os.path.join(layout.workshop, "users")
     for user in _list(users):
-        for view in _list(os.path.join(users, user, "views")):
-            yield layout.view_of_folder(user, view)
+        yield from layout.views(user)
 
 
 def _find_recorded(layout: Layout) -> Iterator[str]:
@@ -70,6 +75,6 @@ def _find_recorded(layout: Layout) -> Iterator[str]:
 
 def _list(folder: str) -> list[str]:
     try:
-        return sorted(os.listdir(folder))
+        return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))
     except (FileNotFoundError, NotADirectoryError):
         return []

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from prowess.copies.disk_failures import disk_failure
 from prowess.copies.disk_sync import sync_trees
 from prowess.copies.layout import Layout
-from prowess.copies.locks import Hold, hold_lock, take_lock, try_lock
+from prowess.copies.locks import Hold, hold_lock, release_lock, take_lock, try_lock
 from prowess.copies.mounted import find_mounted
 from prowess.copies.record import fsync_folder
 from prowess.copies.trees import TreeWriter, lock_folder, remove_tree
@@ -51,6 +51,7 @@ class Pin:
         self.digest = digest
         self.folder = folder
         self._lock = lock
+        self._process = os.getpid()
 
     def __enter__(self) -> "Pin":
         return self
@@ -61,8 +62,12 @@ class Pin:
     def close(self) -> None:
         """Let the version go."""
         lock, self._lock = self._lock, -1
-        if lock >= 0:
-            os.close(lock)
+        if lock < 0:
+            return
+        if os.getpid() == self._process:
+            release_lock(lock)
+        else:
+            os.close(lock)  # What a fork has of it counts for nothing.
 
 
 class Versions:
@@ -72,6 +77,8 @@ class Versions:
         self.layout = layout
         self.durable = durable
         self.workshop = Workshop(layout.workshop)
+        self._verified: set[str] = set()
+        """Digests whose version this process has made, or read and found whole."""
 
     def folder(self, digest: str) -> str:
         """Return where the files of a digest lie, or would."""
@@ -95,14 +102,18 @@ class Versions:
         try:
             self.workshop.clean_staging()
         finally:
-            os.close(alone)
+            release_lock(alone)
 
     def pin(self, digest: str) -> Pin:
         """Return a hold on a version; raise if there is none of this digest."""
         with hold_lock(self._lock_file, Hold.SHARED):
-            if not self.has(digest):
-                raise NotFound(f"there is no version {digest[:12]}…", hint="sync first", code="unknown-version")
-            return Pin(digest, self.folder(digest), take_lock(self._pin_file(digest), Hold.SHARED))
+            return self.pin_in_use(digest)
+
+    def pin_in_use(self, digest: str) -> Pin:
+        """Do the same while the versions are in use."""
+        if not self.has(digest):
+            raise NotFound(f"there is no version {digest[:12]}…", hint="sync first", code="unknown-version")
+        return Pin(digest, self.folder(digest), take_lock(self._pin_file(digest), Hold.SHARED))
 
     def read(self, digest: str) -> FileSet | None:
         """Read a version and return its files; None if it is not there, or not what it should be."""
@@ -110,6 +121,16 @@ class Versions:
         return found if found is not None and found.digest == digest else None
 
     # Making versions, while they are in use
+
+    def is_whole(self, digest: str) -> bool:
+        """Whether there is a version of this digest with the right files; one that is damaged is taken away."""
+        if not self.has(digest):
+            return False
+        if digest not in self._verified and self.read(digest) is None:
+            self.discard(digest)
+            return False
+        self._verified.add(digest)
+        return True
 
     def draft(self, skill: Skill) -> Draft:
         """Copy the files that a skill has now to staging; without a digest if that cannot be done, with the Problems.
@@ -164,7 +185,7 @@ class Versions:
 
     def _name(self, draft: Draft) -> None:
         target = self.folder(draft.files.digest)
-        if os.path.lexists(target):  # Another process was faster, or two skills have the same files.
+        if self.is_whole(draft.files.digest):  # Another process was faster, or two skills have the same files.
             remove_tree(draft.folder)
             return
         try:
@@ -175,9 +196,11 @@ class Versions:
             remove_tree(draft.folder)  # Another process was faster by a moment.
             return
         lock_folder(target)
+        self._verified.add(draft.files.digest)
 
     def discard(self, digest: str) -> None:
         """Take a damaged version away, so that it is copied anew; copies keep the files that they have."""
+        self._verified.discard(digest)
         self.workshop.dispose(self.folder(digest))
 
     # Collecting
@@ -222,7 +245,7 @@ class Versions:
                         os.unlink(os.path.join(self._waiting, digest))
             return len(idle) - len(kept)
         finally:
-            os.close(lock)
+            release_lock(lock)
 
     def _is_idle(self, digest: str, retired: int) -> bool:
         """Whether no copy but retired ones shares the version's files."""
@@ -237,7 +260,7 @@ class Versions:
             self.workshop.dispose(self.folder(digest))
             os.unlink(self._pin_file(digest))
         finally:
-            os.close(pin)
+            release_lock(pin)
         return True
 
     @property

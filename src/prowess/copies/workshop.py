@@ -21,6 +21,7 @@ _MAX_RETIRED = 2_000
 _LEAST_SECONDS = 5
 """How long even too many of them stay."""
 _DRAFT, _SWAP = "draft-", "swap-"
+_NO_DIGEST = "-"
 _RETIRED = re.compile(r"(\d{1,20})-([0-9a-f]{64}|-)-[0-9a-f]+")
 
 
@@ -61,7 +62,7 @@ class Workshop:
         make_private_folder(self._retired)
         if stat.S_ISDIR(os.lstat(path).st_mode):
             unlock_folder(path)
-        name = f"{time.time_ns() // 1_000_000}-{digest or '-'}-{os.urandom(6).hex()}"
+        name = f"{time.time_ns() // 1_000_000}-{digest or _NO_DIGEST}-{os.urandom(6).hex()}"
         os.rename(path, os.path.join(self._retired, name))
 
     def dispose(self, path: str) -> None:
@@ -87,7 +88,9 @@ class Workshop:
             found = _RETIRED.fullmatch(name)
             age = now - int(found[1]) / 1_000 if found else GRACE_SECONDS
             grace = GRACE_SECONDS if position < _MAX_RETIRED else _LEAST_SECONDS
-            if 0 <= age < grace:  # From the future: the clock was set back, and the time of grace is unknown.
+            if age < -GRACE_SECONDS:  # The clock was set back: its time begins anew.
+                self.retire(os.path.join(self._retired, name), digest=found[2] if found else "")
+            if age < grace:  # Below zero, if another process has retired it since this one looked at the clock.
                 continue
             if remove_tree(os.path.join(self._retired, name)) and found:
                 gone.append(found[2])

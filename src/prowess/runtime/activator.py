@@ -122,7 +122,7 @@ class Activator:
                 confirmation=confirmation,
             )
             if current is not None and _is_known(current, arguments or ""):
-                return self._already(skill, current, files)
+                return self._already(skill, current, files, base=self._shelf.locate(source))
             try:
                 instructions = self._read(skill, files, arguments)
                 self._gate.check_unchanged(skill, files, consent, now=self._shelf.take(source)[1])
@@ -148,7 +148,7 @@ class Activator:
         receipt = self._store.activate(draft)
         if receipt.id != draft.id and current is None and draft.digest:
             if _is_known(receipt, draft.arguments):
-                return self._already(skill, receipt, taken.files)
+                return self._already(skill, receipt, taken.files, base=taken.base)
             return self._enter(taken, draft, receipt)
         if not receipt.in_context:
             self._store.enter_context(user=self._key.user, session=self._key.session, receipt=receipt.id)
@@ -238,10 +238,9 @@ class Activator:
             return text
         return wrap_instructions(taken.skill, text, resources=list_resources(taken.files.files))
 
-    def _already(self, skill: Skill, receipt: Receipt, files: FileSet) -> Activation:
+    def _already(self, skill: Skill, receipt: Receipt, files: FileSet, *, base: str) -> Activation:
         note = f"Skill {skill.name} is already active. Its instructions stand above in this conversation."
-        taken = _Taken(skill, files, Instructions(note, 0), self._shelf.locate(skill))
-        return _describe(taken, note, receipt, already=True)
+        return _describe(_Taken(skill, files, Instructions(note, 0), base), note, receipt, already=True)
 
     def _find_current(self, skill: Skill, files: FileSet) -> Receipt | None:
         """Return the receipt by which the very files that the skill has now are active; none if they have no digest."""

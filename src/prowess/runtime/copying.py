@@ -1,5 +1,6 @@
 """Keep copies of skills for one runtime: all of what an agent sees, or one that is needed now."""
 
+import hashlib
 import os
 import threading
 import time
@@ -12,20 +13,23 @@ from prowess.catalog.digests import Digests, Recollection
 from prowess.catalog.views import View
 from prowess.copies.disk_failures import telling
 from prowess.copies.layout import Layout, RootPlace
-from prowess.copies.plan import Place, SyncPlan, Wanted
+from prowess.copies.occupancy import Occupancy, is_claimed_otherwise
+from prowess.copies.plan import Place, Placed, SyncPlan, Wanted
 from prowess.copies.roots import CopyRoot
 from prowess.copies.sync import SyncReport, Wishes, sync_root
 from prowess.copies.task_copies import TaskCopies
-from prowess.copies.upkeep import tidy_copies
+from prowess.copies.upkeep import remove_view, tidy_copies
 from prowess.copies.user_folders import ensure_user_folders
 from prowess.copies.versions import Pin, Versions
 from prowess.copies.workshop import GRACE_SECONDS
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.errors import BrokenSkill
 from prowess.settings import Settings
+from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.problems import Problem, make_problem
 from prowess.skill.skill import Skill
-from prowess.sources.skill_files import FileSet
+from prowess.sources.skill_files import FileSet, read_skill_files
+from prowess.sources.source import Source
 from prowess.sources.stamps import Stamp
 from prowess.state.store import StateStore
 
@@ -76,26 +80,59 @@ class _Settled:
 class Copying:
     """All roots of one user, and the versions behind them. Any thread may use it."""
 
-    def __init__(self, settings: Settings, store: StateStore, digests: Digests) -> None:
+    def __init__(
+        self, settings: Settings, store: StateStore, digests: Digests, *, sources: Callable[[], Sequence[Source]]
+    ) -> None:
         self.user = settings.place.user
         self.layout = Layout(os.path.realpath(settings.place.prowess_home))
         self.versions = Versions(self.layout, durable=settings.durable_copies)
         self.digests = digests
         self.store = store
+        self._sources = sources
         self._roots: dict[str, CopyRoot] = {}
+        self._occupancies: list[Occupancy] = []
+        self._passing: list[RootPlace] = []
+        """Roots that nobody will ask for again."""
+        self._is_tidied = False
         self._settled: dict[str, _Settled] = {}
         self._wanted: dict[str, tuple[View, frozenset[str], tuple[Skill, ...]]] = {}
         self._files: dict[str, FileSet] = {}
         self._tasks: dict[str, TaskCopies] = {}
         self._lock = threading.Lock()
 
-    def active(self, view: str = "") -> CopyRoot:
-        """Return the root of all that the user's agents see, or of what one narrower view shows."""
-        return self.root(self.layout.active(self.user, view=view))
+    def find_active(self, view: str = "") -> CopyRoot | None:
+        """Return the root of all that the user's agents see, or of what one view shows, if this runtime has used it."""
+        return self._roots.get(view)
 
-    def root(self, place: RootPlace) -> CopyRoot:
+    def active(self, view: str = "") -> CopyRoot:
+        """Return that root, and keep it in use until the runtime is closed.
+
+        While somebody fills the usual root from other sources, it is one of this runtime's own.
+        """
         with self._lock:
-            return self._roots.setdefault(place.folder, CopyRoot(place, self.versions))
+            known = self._roots.get(view)
+            if known is None:
+                known = self._roots[view] = CopyRoot(self._occupy(view), self.versions)
+            return known
+
+    def _occupy(self, view: str) -> RootPlace:
+        claim = self._make_claim()
+        place = self.layout.active(self.user, view=view)
+        occupancy = Occupancy(self.layout, place, claim=claim)
+        is_aside = is_claimed_otherwise(self.layout, place, claim)
+        if is_aside:
+            occupancy.close()
+            place = self.layout.active(self.user, view=f"{view}/{claim}")
+            occupancy = Occupancy(self.layout, place, claim=claim)
+        self._occupancies.append(occupancy)
+        if is_aside or "/" in view:
+            self._passing.append(place)
+        return place
+
+    def _make_claim(self) -> str:
+        """Return a name for the folders that skills come from here."""
+        roots = [source.root for source in self._sources() if os.path.isdir(source.root)]
+        return hashlib.sha256(os.fsencode("\n".join(roots))).hexdigest()[:16]
 
     def is_synced(self, root: CopyRoot) -> bool:
         """Whether this runtime has brought the root up to date, so that it is what the model's code sees."""
@@ -105,7 +142,7 @@ class Copying:
         """Return the private copies of a task, which are kept until it ends."""
         with self._lock:
             if task not in self._tasks:
-                self._tasks[task] = TaskCopies(self.versions, task)
+                self._tasks[task] = TaskCopies(self.versions, task, user=self.user)
             return self._tasks[task]
 
     def find_task(self, task: str) -> TaskCopies | None:
@@ -117,12 +154,31 @@ class Copying:
         with self._lock:
             private = self._tasks.pop(task, None)
         if private is not None:
-            private.close()
+            self._let_go(private.close(), private.root)
 
     def close(self) -> None:
-        """End all tasks."""
+        """End all tasks, and remove the roots that were made for this runtime alone."""
         for task in list(self._tasks):
             self.end_task(task)
+        for occupancy in self._occupancies:
+            occupancy.close()
+        released = [digest for place in self._passing for digest in remove_view(self.versions, place)]
+        if released:
+            self.versions.collect(released, held=self.store.held_digests)
+        self._occupancies.clear()
+        self._passing.clear()
+        self._roots.clear()
+
+    def tidy(self) -> None:
+        """Clear away what others have left over, once in the life of the runtime."""
+        if not self._is_tidied:
+            self._is_tidied = True
+            with telling("what is left over cannot be cleared away"):
+                self.versions.clean_staging()
+                tidy_copies(self.versions, held=self.store.held_digests)
+
+    def _let_go(self, released: Sequence[str], root: CopyRoot) -> None:
+        self.versions.collect([*released, *root.clean()], held=self.store.held_digests)
 
     # All that an agent sees
 
@@ -141,7 +197,7 @@ class Copying:
         begun = time.monotonic()
         root = self.active(view)
         settled = self._settled.get(root.folder)
-        source = _Seen(self, see, view, before=settled.seen if settled else None)
+        source = _Seen(self, root, see, view, before=settled.seen if settled else None)
         if settled is None and not view:
             ensure_user_folders(self.layout, self.user)
         mark, taken = root.mark(), time.time_ns()
@@ -150,8 +206,7 @@ class Copying:
             return replace(settled.report, seconds=time.monotonic() - begun)
         root.make()
         report = sync_root(root, self.versions, source, mark=mark, progress=progress)
-        if settled is None:
-            tidy_copies(self.versions, held=source.held)
+        self.tidy()
         self._settled[root.folder] = self._settle(source.seen, mark, report, certain=root.is_certain(taken))
         return replace(report, seconds=time.monotonic() - begun)
 
@@ -163,12 +218,14 @@ class Copying:
         is_sure = certain and not report.changed and seen.recollection.is_complete and not seen.failures
         return _Settled(seen, mark, report, until if is_sure else now)
 
-    def verify(self, *, view: str = "") -> None:
-        """Read every copy in a root; what is not as it should be is placed anew at the next sync."""
-        root = self.active(view)
-        with telling("the copies of skills cannot be verified"), root.locked(), self.versions.in_use():
-            root.verify()
-        self._settled.pop(root.folder, None)
+    def verify(self) -> None:
+        """Read every copy of the user's; what is not as it should be is placed anew at the next sync."""
+        places = [self.layout.active(self.user), *self.layout.views(self.user)]
+        for place in places:
+            root = CopyRoot(place, self.versions)
+            with telling("the copies of skills cannot be verified"), root.locked(), self.versions.in_use():
+                root.verify()
+        self._settled.clear()
 
     def wanted(self, view: View, name: str) -> tuple[Skill, ...]:
         """Return the skills that must have a copy: what the model sees, and what a person has switched on for it.
@@ -193,12 +250,13 @@ class Copying:
         if placed is not None and placed.id != skill.id:
             problem = make_problem("key-taken", f"the folder '{key}' is taken by {placed.id}")
             raise BrokenSkill(problem.message, problems=(problem,), hint=problem.remedy)
-        if placed is not None and placed.digest == files.digest:
+        if placed is not None and (placed.digest, placed.folder) == (files.digest, skill.real):
             return
         with telling("a copy cannot be made"):
             root.make()
             with root.locked(), self.versions.in_use():
-                changes = root.apply(SyncPlan(places=(Place(key, skill),)), digest_of=self.digests.certain)
+                changes = root.apply(SyncPlan(places=(Place(key, skill),)), digest_of=self.digests.of)
+            self._let_go(changes.released, root)
         for one, found, taken in changes.learned:
             self.digests.learn(one, found, taken=taken)
         if changes.skipped:
@@ -210,30 +268,34 @@ class Copying:
         if now is None or now.digest != files.digest:
             raise SkillChanged(f"skill '{skill.name}' was changed while it was copied", hint="try again")
 
-    def files(self, digest: str) -> FileSet | None:
-        """Return the files of a version, having read them once; None if it is not there, or not what it should be."""
-        known = self._files.get(digest)
-        if known is None:
-            known = self.versions.read(digest)
-            if known is None:
+    def find_files(self, root: CopyRoot, key: str, placed: Placed) -> tuple[str, FileSet] | None:
+        """Return a folder with the files of a copy, and their list, having read them once; None if it is damaged.
+
+        That is its version, which nothing changes; where there is none, as on another disk, the copy itself.
+        """
+        version = self.versions.folder(placed.digest)
+        folder = version if self.versions.has(placed.digest) else os.path.join(root.folder, key)
+        known = self._files.get(folder)
+        if known is None or known.digest != placed.digest:
+            known = read_skill_files(folder)
+            if known.digest != placed.digest:
                 return None
             with self._lock:
-                self._files[digest] = known
+                self._files[folder] = known
                 if len(self._files) > _MAX_FILE_LISTS:
                     del self._files[next(iter(self._files))]
-        return known if self.versions.has(digest) else None
+        return folder, known
 
     def pin(self, skill: Skill, files: FileSet) -> Pin:
         """Return a hold on the version with these files of a skill, which is made if it is missing."""
         with telling("a version cannot be kept"), self.versions.in_use():
-            if not self.versions.has(files.digest):
+            if not self.versions.is_whole(files.digest):
                 draft = self.versions.draft(skill)
-                if draft.files.problems:
-                    raise BrokenSkill(f"skill '{skill.name}' cannot be copied", problems=draft.files.problems)
-                self.versions.seal([draft])
                 if draft.files.digest != files.digest:
+                    self.versions.drop([draft])
                     raise SkillChanged(f"skill '{skill.name}' was changed while it was copied", hint="try again")
-            return self.versions.pin(files.digest)
+                self.versions.seal([draft])
+            return self.versions.pin_in_use(files.digest)
 
 
 class _Sight(NamedTuple):
@@ -247,8 +309,9 @@ class _Sight(NamedTuple):
 class _Seen:
     """What a view wants copies of. A `WishSource`."""
 
-    def __init__(self, copying: Copying, see: _Seer, name: str, *, before: _Sight | None) -> None:
+    def __init__(self, copying: Copying, root: CopyRoot, see: _Seer, name: str, *, before: _Sight | None) -> None:
         self._copying = copying
+        self._root = root
         self._see = see
         self._name = name
         self._before = before
@@ -280,7 +343,10 @@ class _Seen:
         return Wanted(skill, digest or "")
 
     def digest(self, skill: Skill) -> str:
-        return self._copying.digests.certain(skill)
+        """Return the digest, read if need be where a copy is there to be compared with: mostly nothing has changed."""
+        digests = self._copying.digests
+        has_copy = self._root.placed(make_activation_key(skill.id)) is not None
+        return digests.of(skill) if has_copy else digests.certain(skill)
 
     def learn(self, skill: Skill, files: FileSet, taken: int) -> None:
         self._copying.digests.learn(skill, files, taken=taken)

@@ -23,6 +23,7 @@ from prowess.catalog.reasons import Explanation, explain
 from prowess.catalog.refresh import CatalogKeeper
 from prowess.catalog.switches import EVERY_AGENT, Switch, Switches, switch_key
 from prowess.catalog.views import Reason, View, make_view
+from prowess.copies.layout import Layout
 from prowess.copies.mounts import Mount
 from prowess.copies.personal import PersonalSkills
 from prowess.copies.sync import SyncReport
@@ -82,9 +83,10 @@ class Runtime:
         self._lock = threading.RLock()
         self._views: dict[str, tuple[object, View]] = {}
         index = Index(os.path.join(settings.cache_folder, "index-3"))
-        self._keeper = CatalogKeeper(settings.policy, self._choice.current, index=index)
+        private = frozenset(Layout(os.path.realpath(settings.place.prowess_home)).own_folders)
+        self._keeper = CatalogKeeper(settings.policy, self._choice.current, index=index, private=private)
         self._digests = Digests(os.path.join(settings.cache_folder, "digests-3"))
-        self.copying = Copying(settings, self.store, self._digests)
+        self.copying = Copying(settings, self.store, self._digests, sources=self._choice.current)
         self.planning = Planning(settings, self.store, clock=clock)
         self._keys = SessionKeys(settings.policy.sessions)
         self.pending = PendingQuestions()
@@ -322,6 +324,7 @@ class Runtime:
     ) -> SyncReport:
         """Bring the copies of what a session sees up to date; for sessions."""
         if self.policy.base_directory not in _SHARED:
+            self.copying.tidy()
             return SyncReport("")
 
         def see(vouched: Mapping[str, Stamp] | None) -> Look:

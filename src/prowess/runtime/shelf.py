@@ -8,7 +8,9 @@ import hashlib
 import os
 from collections.abc import Sequence
 
+from prowess.copies.disk_failures import telling
 from prowess.copies.mounts import PRIVATE_SKILLS, SHARED_SKILLS, Mount, make_skills_mount
+from prowess.copies.plan import Placed
 from prowess.copies.roots import CopyRoot
 from prowess.copies.versions import Pin
 from prowess.disclosure.agreed_files import SkillChanged
@@ -22,6 +24,9 @@ from prowess.sources.skill_files import FileSet
 from prowess.sources.source import show_path
 
 __all__ = ["Shelf", "name_view"]
+
+_ATTEMPTS = 3
+"""How often a skill is taken again because it was changed meanwhile."""
 
 
 def name_view(agent: str, allowlist: Sequence[str] | None) -> str:
@@ -58,18 +63,21 @@ class Shelf:
             case BaseDirectory.TASK_PRIVATE:
                 return PRIVATE_SKILLS
             case BaseDirectory.HOST:
-                return show_path(self._copying.active(self._view).folder)
+                layout, user = self._copying.layout, self._copying.user
+                root = self._copying.find_active(self._view)
+                return show_path(root.folder if root else layout.active(user, view=self._view).folder)
             case BaseDirectory.NONE:
                 return ""
 
     def take(self, skill: Skill) -> tuple[Skill, FileSet]:
         """Return a skill as it is to be read, with its files: the copy, or the source if no copy was made."""
-        root = self._root()
-        placed = root.placed(make_activation_key(skill.id)) if root and self._copying.is_synced(root) else None
-        if placed is not None and placed.id == skill.id:
-            files = self._copying.files(placed.digest)
-            if files is not None:
-                return skill._replace(elsewhere=self._copying.versions.folder(placed.digest), apart=False), files
+        root = self._copying.find_active(self._view) if self._is_shared else None
+        if root is not None and self._copying.is_synced(root):
+            placed = self._find_copy(root, skill)
+            found = self._copying.find_files(root, make_activation_key(skill.id), placed) if placed else None
+            if found is not None:
+                folder, files = found
+                return skill._replace(elsewhere=folder, apart=False), files
         return skill, self._keeper.files(skill)
 
     def place(self, skill: Skill, files: FileSet) -> str:
@@ -82,15 +90,16 @@ class Shelf:
             private = self._copying.task(self._task)
             self._copying.place(private.root, private.name(skill), skill, files)
             return f"{self.inside}/{private.name(skill)}"
-        root = self._root()
-        if root is None or not files.digest:
+        if not self._is_shared or not files.digest:
             return ""
         try:
+            with telling("a copy cannot be made"):
+                root = self._copying.active(self._view)
             self._copying.place(root, make_activation_key(skill.id), skill, files)
         except SkillChanged:
             raise
         except (WorldError, BrokenSkill) as error:
-            self._keeper.warn_once((skill.id, root.folder), f"no copy of skill '{skill.name}': {error.message}")
+            self._keeper.warn_once((skill.id, "copy"), f"no copy of skill '{skill.name}': {error.message}")
             return ""
         return self.locate(skill)
 
@@ -103,9 +112,9 @@ class Shelf:
         if self._place is BaseDirectory.TASK_PRIVATE:
             private = self._copying.find_task(self._task)
             return f"{self.inside}/{private.name(skill)}" if private and private.holds(skill) else ""
-        root = self._root()
-        key = make_activation_key(skill.id)
-        return f"{self.inside}/{key}" if root is not None and root.placed(key) is not None else ""
+        root = self._copying.find_active(self._view) if self._is_shared else None
+        placed = self._find_copy(root, skill) if root is not None else None
+        return f"{self.inside}/{make_activation_key(skill.id)}" if placed is not None else ""
 
     def mounts(self) -> tuple[Mount, ...]:
         """Return what a sandbox must mount for the model's code to find the skills."""
@@ -113,19 +122,38 @@ class Shelf:
             private = self._copying.task(self._task)
             private.root.make()
             return (Mount(private.root.folder, inside=PRIVATE_SKILLS),)
-        root = self._root()
-        if root is None:
+        if not self._is_shared:
             return ()
-        root.make()
+        with telling("the folder for copies cannot be made"):
+            root = self._copying.active(self._view)
+            root.make()
         if self._place is BaseDirectory.HOST:
             return (Mount(root.folder, inside=root.folder.replace(os.sep, "/")),)
         return (make_skills_mount(root.folder),)
 
     def pin(self, skill: Skill) -> Pin:
         """Return a hold on the version of a skill that the session uses now."""
-        taken, files = self.take(skill)
-        return self._copying.pin(taken, files)
+        for attempt in range(_ATTEMPTS):
+            try:
+                return self._copying.pin(skill, self.take(skill)[1])
+            except SkillChanged:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        raise AssertionError("unreachable")
 
-    def _root(self) -> CopyRoot | None:
-        is_shared = self._place in (BaseDirectory.SHARED, BaseDirectory.HOST)
-        return self._copying.active(self._view) if is_shared else None
+    @property
+    def _is_shared(self) -> bool:
+        return self._place in (BaseDirectory.SHARED, BaseDirectory.HOST)
+
+    def _find_copy(self, root: CopyRoot, skill: Skill) -> Placed | None:
+        """Return the copy of this very skill, and not of another that has its id in another project, if it is there."""
+        key = make_activation_key(skill.id)
+        try:
+            placed = root.placed(key)
+        except OSError as error:
+            self._keeper.warn_once(
+                (root.folder, "record"), f"{root.folder}: its record cannot be read: {error.strerror}"
+            )
+            return None
+        is_its = placed is not None and (placed.id, placed.folder) == (skill.id, skill.real) and root.holds(key, placed)
+        return placed if is_its else None

@@ -18,12 +18,11 @@ from prowess.settings.vocabulary import (
     one_of,
     read_texts,
 )
-from prowess.sources.places import USER_NAME_HINT, Place, is_user_name
+from prowess.sources.places import LOCAL_USER, USER_NAME_HINT, Place, is_user_name
 
 __all__ = ["find_settings_file", "load_settings"]
 
 FILE_NAME = "prowess.toml"
-_LOCAL_USER = "local"
 _SHARED_DATABASES = ("postgresql://", "postgres://")
 """How the addresses begin of databases that many people use."""
 
@@ -41,7 +40,7 @@ def load_settings(
     """
     environ = os.environ if environ is None else environ
     home = environ.get("HOME") or os.path.expanduser("~")
-    place = Place(os.path.realpath(working_folder or _working_folder()), home, _prowess_home(environ), _LOCAL_USER)
+    place = Place(os.path.realpath(working_folder or _working_folder()), home, _prowess_home(environ), LOCAL_USER)
     named = config or environ.get("PROWESS_CONFIG")
     file = SettingsFile.read(find_settings_file(config, environ=environ), must_exist=named is not None)
     return _assemble(
@@ -109,8 +108,8 @@ def _find_login_name() -> str:
     try:
         name = getpass.getuser()
     except (ImportError, KeyError, OSError):  # No variable names the user, and no list of users does either.
-        return _LOCAL_USER
-    return name if is_user_name(name) else _LOCAL_USER
+        return LOCAL_USER
+    return name if is_user_name(name) else LOCAL_USER
 
 
 def _choose_profile(file: SettingsFile, asked: str | None, given: dict[str, object], default: str) -> str:

@@ -459,6 +459,20 @@ KINDS: dict[str, Kind] = {
         "That says nothing about the skill: a copy that was made of it before stays in use until it can be read again.",
         "look after the disk, the network or the open files of this machine, and try again",
     ),
+    "name-unfit": Kind(
+        _E,
+        _E,
+        "A file of the skill has a path that no copy can have.",
+        "It is too long, or the disk that holds copies refuses it or takes it for another file's.",
+        "shorten the path or rename the file",
+    ),
+    "not-removable": Kind(
+        _E,
+        _E,
+        "Something lies among the copies that cannot be removed.",
+        "The system keeps it, as it does with a folder on which something is mounted; a sandbox may see it.",
+        "unmount it, or remove it by hand",
+    ),
     "keeps-changing": Kind(
         _E,
         _E,

@@ -6,7 +6,7 @@ one listing and a thousand look-ups. The order of the results depends on names a
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -61,9 +61,14 @@ class Findings:
     """What was found may change unseen: links lead to no skill by now, or the disk failed."""
 
 
-def scan_folder(source: Source, *, limits: Limits, known_roots: Iterable[str] = ()) -> Findings:
-    """Search the source's root. Links are followed as its policy says, `known_roots` being real paths."""
-    search = _Search(source, limits, tuple(known_roots))
+def scan_folder(
+    source: Source, *, limits: Limits, known_roots: Iterable[str] = (), private: Collection[str] = ()
+) -> Findings:
+    """Search the source's root. Links are followed as its policy says, `known_roots` being real paths.
+
+    The folders in `private`, real paths too, are not entered, though they may be roots themselves.
+    """
+    search = _Search(source, limits, tuple(known_roots), private)
     search.run()
     return search.findings
 
@@ -73,6 +78,7 @@ class _Search:
     source: Source
     limits: Limits
     known_roots: tuple[str, ...]
+    private: Collection[str]
     findings: Findings = field(default_factory=Findings)
     too_deep: int = 0
     asked: int = 0
@@ -144,6 +150,8 @@ class _Search:
                 break
             inner = f"{path}/{name}"
             inner_real = inner if path is real else f"{real}/{name}"
+            if inner_real in self.private:
+                continue
             if not self._take(inner, prefix + name, inner_real):
                 barren.append(_Folder(inner, prefix + name, inner_real, depth + 1))
         return barren

@@ -11,6 +11,7 @@ from prowess.sources.plugins import Plugins, find_installed_plugins
 from prowess.sources.source import Source, is_below
 
 __all__ = [
+    "LOCAL_USER",
     "USER_NAME_HINT",
     "Place",
     "expand_path",
@@ -20,6 +21,8 @@ __all__ = [
     "resolve_sources",
 ]
 
+LOCAL_USER = "local"
+"""Who uses an installation that knows no users."""
 _USER_NAME = re.compile(r"(?!\.)[A-Za-z0-9._@-]{1,64}")
 USER_NAME_HINT = "use letters, digits, '.', '_', '@' and '-', and no dot at the beginning"
 _OF_A_PROJECT = frozenset({SourceKind.PROJECT, SourceKind.WORKSPACE})

@@ -23,7 +23,9 @@ __all__ = [
     "MAX_TOTAL_BYTES",
     "FileSet",
     "FileSink",
+    "UnfitName",
     "copy_skill_files",
+    "is_leftover",
     "is_part",
     "is_skill_folder",
     "is_unchanged",
@@ -37,6 +39,7 @@ MAX_FILES = 10_000
 MAX_TOTAL_BYTES = 1 << 30
 MAX_DEPTH = 32
 _CHUNK = 1 << 18
+_MAX_SHOWN = 200
 _LEFTOVER = re.compile(rb"\.nfs[0-9a-fA-F]+")
 """What a network file system keeps of a file that was removed while it was open."""
 
@@ -52,8 +55,15 @@ class FileSet:
     """Every file and folder with its stamp: while all of them stay the same, so does the digest."""
 
 
+class UnfitName(Exception):
+    """Raised by a sink that cannot have a file of this name; says why."""
+
+
 class FileSink(Protocol):
-    """Takes the files of a skill while they are read. What goes wrong here is no OSError: it is not the skill's."""
+    """Takes the files of a skill while they are read.
+
+    What goes wrong here is no OSError, since it is not the skill's fault, or an UnfitName, since it is.
+    """
 
     def begin_file(self, path: bytes, kind: FileKind) -> None:
         """Begin a file; the folders on its way are made as they are needed."""
@@ -111,7 +121,12 @@ def is_skill_folder(folder: OpenFolder) -> bool:
 
 def is_part(name: bytes, *, depth: int) -> bool:
     """Whether what has this name is part of a skill, in a folder so many levels below its top."""
-    return not _LEFTOVER.fullmatch(name) and (depth > 0 or name.lower() != b".git")
+    return not is_leftover(name) and (depth > 0 or name.lower() != b".git")
+
+
+def is_leftover(name: bytes) -> bool:
+    """Whether a network file system has made this name for what it keeps of a removed file."""
+    return _LEFTOVER.fullmatch(name) is not None
 
 
 def leads_out(target: bytes, *, depth: int) -> bool:
@@ -226,6 +241,9 @@ class _Walk:
         except OSError as error:
             self.problems.append(_unreadable(_show(inner), error))
             return
+        except UnfitName as error:
+            self._unfit(inner, error)
+            return
         finally:
             os.close(file)
         self.total += size
@@ -260,9 +278,18 @@ class _Walk:
             message = f"the link {_show(inner)} leads out of the skill"
             self.problems.append(make_problem("link-escape", message, path=_show(inner)))
             return
-        if self.sink is not None:
-            self.sink.make_link(inner, target)
+        try:
+            if self.sink is not None:
+                self.sink.make_link(inner, target)
+        except UnfitName as error:
+            self._unfit(inner, error)
+            return
         self.files.append(SkillFile(inner, FileKind.LINK, len(target), hashlib.sha256(target).hexdigest()))
+
+    def _unfit(self, inner: bytes, error: UnfitName) -> None:
+        shown = _show(inner)
+        place = shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
+        self.problems.append(make_problem("name-unfit", f"{place} cannot be copied: {error}", path=place))
 
     def _count(self, inner: bytes) -> None:
         self.seen += 1

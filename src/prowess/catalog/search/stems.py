@@ -51,7 +51,7 @@ def _strip_plural(word: str) -> str:
 
 
 def _strip_past(word: str) -> str:
-    if word.endswith("eed"):
+    if len(word) > 3 and word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     ending = next((ending for ending in ("ed", "ing") if word.endswith(ending)), "")
     bare = word.removesuffix(ending)
