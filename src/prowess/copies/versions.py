@@ -20,7 +20,7 @@ from prowess.copies.locks import Hold, hold_lock, release_lock, take_lock, try_l
 from prowess.copies.mounted import find_mounted
 from prowess.copies.record import fsync_folder
 from prowess.copies.trees import TreeWriter, lock_folder, remove_tree
-from prowess.copies.workshop import Workshop
+from prowess.copies.workshop import MOST_AT_ONCE, Workshop
 from prowess.errors import NotFound, WorldError
 from prowess.skill.problems import make_problem
 from prowess.skill.skill import Skill
@@ -214,7 +214,7 @@ class Versions:
         for digest in released:
             if _DIGEST.fullmatch(digest):
                 self._wait(digest)
-        waiting = _list_digests(self._waiting)
+        waiting = _list_digests(self._waiting)[:MOST_AT_ONCE]
         return self._collect(waiting, held) if waiting else 0
 
     def collect_all(self, *, held: Callable[[], frozenset[str]]) -> int:

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from prowess.copies.trees import remove_tree, unlock_folder
 from prowess.sources.private_folders import make_private_folder
 
-__all__ = ["GRACE_SECONDS", "Workshop"]
+__all__ = ["GRACE_SECONDS", "MOST_AT_ONCE", "Workshop"]
 
 GRACE_SECONDS = 60
 """How long a retired copy stays for those who have opened it."""
 _MAX_RETIRED = 2_000
 """How many of them stay at most."""
+MOST_AT_ONCE = 500
+"""How much is cleared away before one turn: who removes thousands of skills does not wait for all of it."""
 _LEAST_SECONDS = 5
 """How long even too many of them stay."""
 _DRAFT, _SWAP = "draft-", "swap-"
@@ -43,10 +45,6 @@ class Workshop:
     def _new_staging(self, kind: str) -> str:
         make_private_folder(self._staging)
         return os.path.join(self._staging, kind + os.urandom(12).hex())
-
-    def has_staged(self) -> bool:
-        """Whether something is on its way, or was left there."""
-        return bool(_list(self._staging))
 
     def clean_staging(self) -> None:
         """Take care of what a crash left. Only for who knows that nobody else is at work."""
@@ -90,7 +88,8 @@ class Workshop:
             grace = GRACE_SECONDS if position < _MAX_RETIRED else _LEAST_SECONDS
             if age < -GRACE_SECONDS:  # The clock was set back: its time begins anew.
                 self.retire(os.path.join(self._retired, name), digest=found[2] if found else "")
-            if age < grace:  # Below zero, if another process has retired it since this one looked at the clock.
+            # An age below zero: another process has retired it since this one looked at the clock.
+            if age < grace or len(gone) >= MOST_AT_ONCE:
                 continue
             if remove_tree(os.path.join(self._retired, name)) and found:
                 gone.append(found[2])
