@@ -38,7 +38,7 @@ _MOUNTS = (_HOME, _SKILLS)
         ("/data/users/u1/skills/active/core--scheduling/SKILL.md", "/shared/skills/core--scheduling/SKILL.md"),
     ],
 )
-@pytest.mark.requirement("R85")
+@pytest.mark.requirement("R85", "R111")
 def test_paths_map_both_ways(host: str, inside: str) -> None:
     assert to_inside(_MOUNTS, host) == inside
     assert to_host(_MOUNTS, inside) == host.rstrip("/")
@@ -88,7 +88,7 @@ def test_dots_that_stay_inside_are_resolved() -> None:
     assert to_inside(_MOUNTS, "/data/users/u1/home/x/../../skills/active//a/") == "/shared/skills/a"
 
 
-@pytest.mark.requirement("R85")
+@pytest.mark.requirement("R85", "R111")
 def test_longest_of_overlapping_mounts_wins() -> None:
     mounts = (Mount("/data", inside="/data"), Mount("/data/home", inside="/home"), Mount("/x", inside="/data/x"))
     assert to_inside(mounts, "/data/home/a") == "/home/a"
@@ -118,7 +118,7 @@ def test_root_of_the_host_can_be_mounted() -> None:
     assert to_host((Mount("/srv", inside="/"),), "/a/b") == "/srv/a/b"
 
 
-@pytest.mark.requirement("R83")
+@pytest.mark.requirement("R83", "R111")
 def test_mount_needs_absolute_paths() -> None:
     with pytest.raises(SettingsError) as host:
         Mount("relative/home", inside="/home")
@@ -152,7 +152,7 @@ def test_private_mount_is_never_outside_its_folder(name: str) -> None:
         make_private_skill_mount("/tasks/t1", name=name)
 
 
-@pytest.mark.requirement("R86")
+@pytest.mark.requirement("R86", "R111")
 def test_permissions_let_home_be_written_and_skills_be_read() -> None:
     permissions = make_permissions(_MOUNTS)
     assert permissions == Permissions(read_dirs=(_HOME.host, _SKILLS.host), write_dirs=(_HOME.host,))

@@ -37,7 +37,7 @@ def two(skills: Path) -> Path:
     return write_skill(skills, "two", files={"a.txt": "a"})
 
 
-@pytest.mark.requirement("R73", "R77", "R89")
+@pytest.mark.requirement("R73", "R77", "R89", "R111")
 def test_report_tells_what_was_done(place: Workplace, one: Path, two: Path) -> None:
     first = place.sync(one, two)
     assert (first.copied, first.unchanged, first.removed, first.skipped) == (("user:one", "user:two"), 0, (), ())
@@ -49,7 +49,7 @@ def test_report_tells_what_was_done(place: Workplace, one: Path, two: Path) -> N
     assert names(place.active()) == {"user--two"}
 
 
-@pytest.mark.requirement("R77")
+@pytest.mark.requirement("R77", "R111")
 def test_unchanged_copy_is_the_very_same_folder(place: Workplace, one: Path, two: Path) -> None:
     place.sync(one, two)
     before = {name: os.lstat(place.active() / name) for name in names(place.active())}
@@ -92,7 +92,7 @@ def test_root_is_never_replaced(place: Workplace, one: Path, two: Path) -> None:
     assert names(place.active()) == set()
 
 
-@pytest.mark.requirement("R79")
+@pytest.mark.requirement("R79", "R111")
 @pytest.mark.parametrize("kind", ["folder", "file", "link", "fifo", "deep folder", "locked folder", "hidden"])
 def test_what_nobody_placed_is_removed(place: Workplace, one: Path, tmp_path: Path, kind: str) -> None:
     place.sync(one)

@@ -8,6 +8,7 @@ import re
 import stat
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 from prowess.copies.trees import remove_tree, unlock_folder
 from prowess.sources.private_folders import make_private_folder
@@ -87,7 +88,8 @@ class Workshop:
             age = now - int(found[1]) / 1_000 if found else GRACE_SECONDS
             grace = GRACE_SECONDS if position < _MAX_RETIRED else _LEAST_SECONDS
             if age < -GRACE_SECONDS:  # The clock was set back: its time begins anew.
-                self.retire(os.path.join(self._retired, name), digest=found[2] if found else "")
+                with suppress(FileNotFoundError):  # Another process was faster.
+                    self.retire(os.path.join(self._retired, name), digest=found[2] if found else "")
             # An age below zero: another process has retired it since this one looked at the clock.
             if age < grace or len(gone) >= MOST_AT_ONCE:
                 continue

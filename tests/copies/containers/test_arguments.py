@@ -29,7 +29,7 @@ _SKILLS = make_skills_mount("/data/u1/skills/active")
 _ODD_NAMES = ["a,b", "a:b", "a b", 'a"b', "a'b", "a=b", "a\\b", "a\nb", '"q"', " a ", 'ü,"x":$y', "-v", "readonly,rw"]
 
 
-@pytest.mark.requirement("R83")
+@pytest.mark.requirement("R83", "R111")
 def test_binds_are_home_and_skills_read_only() -> None:
     assert render_binds((_SKILLS, _HOME)) == ("/data/u1/home:/home", "/data/u1/skills/active:/shared/skills:ro")
 

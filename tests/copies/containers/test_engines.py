@@ -36,7 +36,7 @@ def spec(kit: Kit, active: Path) -> ContainerSpec:
     )
 
 
-@pytest.mark.requirement("R83", "K5")
+@pytest.mark.requirement("R83", "K5", "R111")
 def test_container_reads_skills_and_cannot_write_them(kit: Kit, spec: ContainerSpec, active: Path) -> None:
     kit.engine.ensure(spec)
     assert kit.real.execute("box", "cat", "/shared/skills/pdf/SKILL.md") == (
@@ -154,7 +154,7 @@ def _with_network(spec: ContainerSpec, tmp_path: Path) -> ContainerSpec:
     return replace(spec, network="host")
 
 
-@pytest.mark.requirement("R83")
+@pytest.mark.requirement("R83", "R111")
 @pytest.mark.parametrize(
     ("make_former", "reason"),
     [

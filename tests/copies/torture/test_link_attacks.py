@@ -1,0 +1,69 @@
+"""Somebody swaps files and folders against links as fast as he can, in the skills or in the copies, during syncs."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from prowess.errors import WorldError
+from tests.copies.torture.actors import acting, ask_actor
+from tests.copies.torture.scenes import Place, snapshot
+from tests.skills_on_disk import write_skill
+
+pytestmark = [pytest.mark.slow, pytest.mark.requirement("K5", "R75", "R99")]
+
+_SYNCS = 60
+_SECRET = b"the-secret-that-must-not-leave"
+
+
+def test_no_byte_from_outside_arrives_in_a_copy_while_links_are_swapped_into_a_skill(
+    quick_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, secrets = Place(quick_disk / "place"), quick_disk / "secrets"
+    secrets.mkdir()
+    (secrets / "secret.txt").write_bytes(_SECRET)
+    (quick_disk / "outside.txt").write_bytes(_SECRET)
+    monkeypatch.setenv("PROWESS_TEST_SECRET", _SECRET.decode())  # For /proc/self/environ.
+    files = {"number.txt": "1", "data/inner.txt": "1", "data/secret.txt": "mine"}
+    skill = write_skill(place.skills, "attacked", files=files)
+    write_skill(place.skills, "steady")
+    before = snapshot(secrets), snapshot(quick_disk / "outside.txt")
+    place.sync()
+    with place.open() as runtime, acting(1, "swap_sources", skill, secrets) as (attacker,):
+        for _ in range(_SYNCS):
+            runtime.sync(verify=True)
+            place.sync()
+            assert _find_secret(place.home) == []
+            assert (place.active / "project--steady" / "SKILL.md").exists()
+        assert ask_actor(attacker)["count"] > _SYNCS
+    assert (snapshot(secrets), snapshot(quick_disk / "outside.txt")) == before
+    place.expect_mended()
+
+
+def test_the_users_own_skills_stay_whole_while_links_to_them_are_swapped_into_the_copies(quick_disk: Path) -> None:
+    place = Place(quick_disk)
+    for name in ("one", "two"):
+        write_skill(place.skills, name, files={"data/inner.txt": "1"})
+    write_skill(place.personal, "mine", files={"data/inner.txt": "mine"})
+    place.sync()
+    before = snapshot(place.personal)
+    failures = 0
+    with acting(1, "swap_copies", place.active, place.personal) as (attacker,):
+        for number in range(_SYNCS):
+            (place.skills / "one" / "data" / "inner.txt").write_text(str(number))
+            try:
+                place.sync()
+            except WorldError:  # What was to be replaced was taken away; the next sync goes on.
+                failures += 1
+            assert snapshot(place.personal) == before
+        assert ask_actor(attacker)["count"] > _SYNCS
+    assert failures < _SYNCS
+    for aside in place.active.parent.glob("aside-*"):
+        aside.unlink() if aside.is_symlink() else shutil.rmtree(aside)
+    place.expect_mended()
+    assert snapshot(place.personal) == before
+
+
+def _find_secret(folder: Path) -> list[str]:
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return [str(path) for path in files if _SECRET in path.read_bytes()]
