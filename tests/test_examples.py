@@ -34,6 +34,7 @@ def test_there_are_examples_to_run() -> None:
     assert _commands(_PROJECT / "README.md")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", _PYTHON)
 def test_python_example_runs(home: Home, code: str) -> None:
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)

@@ -58,6 +58,7 @@ def test_command_line_loads_click_and_nothing_heavy(option: str) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["prowess.runtime", "prowess"])
 def test_runtime_can_be_imported_without_a_database_or_an_extra(name: str) -> None:
     loaded = _modules_after(f"from {name} import Runtime")

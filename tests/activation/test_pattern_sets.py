@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,6 +36,7 @@ def _search(patterns: list[str], text: str) -> list[tuple[int, str]]:
     return list(PatternSet(_own(patterns)).search(text, unless=_NO_PLACE))
 
 
+@pytest.mark.slow
 @given(st.lists(_patterns, min_size=1, max_size=8), st.text(st.sampled_from("abAkKéÉß \n"), max_size=12))
 @settings(max_examples=300)
 def test_patterns_together_find_what_each_finds_alone(patterns: list[str], text: str) -> None:
@@ -99,6 +101,7 @@ def test_end_of_what_is_seen_is_not_taken_for_the_end_of_the_text() -> None:
     assert patterns.find_cut("b" * 8_000 + "!", unless=_NO_PLACE)[:3] == [0, 1, 2]
 
 
+@pytest.mark.slow
 @given(st.integers(1, 30), st.integers(0, 8_192))
 @settings(max_examples=30, deadline=None)
 def test_pattern_is_never_cut_short_by_others_who_want_more(owners: int, length: int) -> None:

@@ -169,6 +169,7 @@ def test_pattern_that_has_no_word_and_no_room_is_a_problem() -> None:
     assert [hit.skill_id for hit in index.match("a 7")] == [f"user:s{number}" for number in range(4)]
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R68")
 def test_patterns_beyond_those_that_can_be_prepared_are_a_problem() -> None:
     count = MAX_ALL_PATTERNS_SIZE // (16 * 240 * 4) + 2

@@ -471,6 +471,7 @@ print(json.dumps([not waiting, recalled, digests.of(skill) == read_skill_files(s
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("opened", "changed"), [("run.py", "scripts/run.py"), ("run.py", "SKILL.md"), ("SKILL.md", "scripts/run.py")]
 )

@@ -216,6 +216,7 @@ def test_keeper_of_any_folder_gives_what_a_search_gives_and_explains_all_of_it(t
             assert explain(one.path, first, view).reasons[0].code == "invalid"
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("J5")
 @settings(max_examples=60 * _EFFORT, suppress_health_check=[HealthCheck.too_slow])
 @given(trees=st.lists(_TREES, min_size=2, max_size=3))

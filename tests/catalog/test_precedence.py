@@ -77,6 +77,7 @@ print(json.dumps(len(rank_skills([_skill("x")] * 40, SameName.FIRST_WINS).by_id)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R30")
 def test_many_skills_of_one_id_and_root_are_told_apart() -> None:
     assert ask_child(_MANY) == 40

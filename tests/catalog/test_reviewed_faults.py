@@ -30,6 +30,7 @@ def test_names_that_differ_in_unprintable_bytes_get_ids_of_their_own(tmp_path: P
     assert len(ids) == len(set(ids)) == 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -176,6 +177,7 @@ print(os.waitstatus_to_exitcode(status), runtime.catalog().get("pdf").descriptio
 """
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R36")
 def test_fork_does_not_take_its_parents_events(tmp_path: Path) -> None:
     write_skill(tmp_path / "skills", "pdf")

@@ -284,6 +284,7 @@ def test_any_query_is_answered_within_the_limit_from_the_given_skills(
     assert SkillSearch(ranking=ranking).find(query, skills=skills, limit=limit) == first
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.lists(_skill_sets(), min_size=1, max_size=6), _TEXTS | st.text(), st.booleans())
 @_RANKINGS

@@ -373,6 +373,7 @@ class _Accident:
             self.root.mkdir()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R18", "R36")
 @pytest.mark.parametrize("refresh", [Refresh.WATCHED, Refresh.EACH_TURN])
 @pytest.mark.parametrize("seed", range(4))

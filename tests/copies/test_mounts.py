@@ -40,6 +40,7 @@ _MOUNTS = (_HOME, _SKILLS)
 )
 @pytest.mark.requirement("R85", "R111")
 def test_paths_map_both_ways(host: str, inside: str) -> None:
+    """D51."""
     assert to_inside(_MOUNTS, host) == inside
     assert to_host(_MOUNTS, inside) == host.rstrip("/")
     assert to_host(_MOUNTS, inside + "/") == host.rstrip("/")
@@ -59,6 +60,7 @@ def test_paths_map_both_ways(host: str, inside: str) -> None:
 )
 @pytest.mark.requirement("R85")
 def test_host_path_outside_every_mount_has_no_path_inside(host: str) -> None:
+    """D53: homework is not below home."""
     assert to_inside(_MOUNTS, host) is None
 
 
@@ -90,6 +92,7 @@ def test_dots_that_stay_inside_are_resolved() -> None:
 
 @pytest.mark.requirement("R85", "R111")
 def test_longest_of_overlapping_mounts_wins() -> None:
+    """D54."""
     mounts = (Mount("/data", inside="/data"), Mount("/data/home", inside="/home"), Mount("/x", inside="/data/x"))
     assert to_inside(mounts, "/data/home/a") == "/home/a"
     assert to_inside(mounts, "/data/homework") == "/data/homework"
@@ -120,6 +123,7 @@ def test_root_of_the_host_can_be_mounted() -> None:
 
 @pytest.mark.requirement("R83", "R111")
 def test_mount_needs_absolute_paths() -> None:
+    """D55, in its words."""
     with pytest.raises(SettingsError) as host:
         Mount("relative/home", inside="/home")
     assert host.value.message == "Mount hostPath must be absolute: relative/home"
@@ -154,6 +158,7 @@ def test_private_mount_is_never_outside_its_folder(name: str) -> None:
 
 @pytest.mark.requirement("R86", "R111")
 def test_permissions_let_home_be_written_and_skills_be_read() -> None:
+    """D58."""
     permissions = make_permissions(_MOUNTS)
     assert permissions == Permissions(read_dirs=(_HOME.host, _SKILLS.host), write_dirs=(_HOME.host,))
     assert permissions.read_only_dirs == (_SKILLS.host,)

@@ -177,6 +177,7 @@ def test_hidden_skills_are_not_mentioned(home: Home, form: CatalogText) -> None:
 # Laws
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R44", "R43")
 @given(
     texts=st.lists(st.tuples(any_text, any_text), min_size=1, max_size=4),

@@ -18,6 +18,7 @@ def _render(delta: CatalogDelta, view: View, *, budget: int = 2_000) -> str:
     return render_delta(delta, view, form=_FORM, budget=budget, counter=_COUNTER).text
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("K11")
 @given(view=any_view(at_most=10))
 def test_nothing_changed_is_an_empty_delta(view: View) -> None:
@@ -27,6 +28,7 @@ def test_nothing_changed_is_an_empty_delta(view: View) -> None:
     assert render_delta(delta, view, form=_FORM, budget=2_000, counter=_COUNTER) == CatalogDelta()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("K11")
 @given(before=any_view(at_most=10), after=any_view(at_most=10))
 def test_every_difference_is_told_and_nothing_else(before: View, after: View) -> None:

@@ -77,6 +77,7 @@ def test_budget_is_never_exceeded(
     assert plan.budget == budget
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("K4")
 @given(data=st.data(), view=any_view(), budget=budgets, form=forms, counting=countings)
 def test_every_visible_skill_is_in_exactly_one_group(
@@ -96,6 +97,7 @@ def test_every_visible_skill_is_in_exactly_one_group(
     assert plan.find("project:gone") is None
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("K4", "K11")
 @given(data=st.data(), view=any_view(), budget=budgets, form=forms, counting=countings)
 def test_same_input_gives_the_same_bytes(
@@ -106,6 +108,7 @@ def test_same_input_gives_the_same_bytes(
     assert _plan(view, budget, form=form, counting=counting, favoured=dict(favoured)) == first
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("K4", "R43", "R44", "R45")
 @given(data=st.data(), view=any_view(), budget=budgets, counting=countings)
 def test_xml_parses_back_to_exactly_the_skills_that_are_shown(
@@ -119,6 +122,7 @@ def test_xml_parses_back_to_exactly_the_skills_that_are_shown(
             assert one.description == one.skill.description
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("K4", "R43", "R46")
 @given(data=st.data(), view=any_view(), budget=budgets, counting=countings)
 def test_json_parses_back_to_exactly_the_skills_that_are_shown(
@@ -130,6 +134,7 @@ def test_json_parses_back_to_exactly_the_skills_that_are_shown(
     assert ("more" in parsed) == bool(plan.text and plan.left_out)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("K4", "R47")
 @given(view=any_view(), budget=budgets)
 def test_markdown_has_one_line_for_each_skill_that_is_shown(view: View, budget: int) -> None:
@@ -137,6 +142,7 @@ def test_markdown_has_one_line_for_each_skill_that_is_shown(view: View, budget: 
     assert plan.text.count("\n- **") == len(plan.shown)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("K4")
 @given(data=st.data(), view=any_view(), budget=budgets, form=forms, counting=countings)
 def test_level_and_reason_say_what_the_description_is(
@@ -164,6 +170,7 @@ def test_level_and_reason_say_what_the_description_is(
                 pytest.fail("what is left out is not shown")
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("K4")
 @given(data=st.data(), view=any_view(), form=forms, counting=countings)
 def test_if_everything_fits_favours_change_nothing(
@@ -179,6 +186,7 @@ def test_if_everything_fits_favours_change_nothing(
     assert again.tokens <= plain.tokens
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("K4")
 @settings(max_examples=200)
 @given(data=st.data(), view=any_view(), budget=budgets, form=forms, counting=countings)

@@ -265,6 +265,7 @@ def test_text_over_the_limit_is_cut_and_says_so(skill: Skill) -> None:
     assert (rest.content, rest.first_line, rest.last_line, rest.truncated) == ("12345678\n" * 8, 3, 10, False)
 
 
+@pytest.mark.slow
 @given(st.text(st.sampled_from("aé技😀\n"), max_size=60), st.integers(0, 120))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_cut_is_at_a_character_and_never_beyond_the_limit(skill: Skill, text: str, limit: int) -> None:
@@ -385,6 +386,7 @@ def test_character_across_the_hard_cap_does_not_make_a_binary(skill: Skill) -> N
     assert (found.encoding, found.content[:10], found.truncated) == ("utf-8", "a" * 10, True)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R106")
 def test_file_that_grows_while_it_is_read_is_read_once(skill: Skill) -> None:
     path = Path(skill.folder, "growing.txt")

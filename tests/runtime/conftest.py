@@ -29,7 +29,7 @@ def runtime(root: Path) -> Iterator[Runtime]:
         yield opened
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def shared_database(request: pytest.FixtureRequest, root: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A new database that all runtimes of this test use, in other processes too."""
     if request.param == "postgresql":

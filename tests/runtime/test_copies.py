@@ -59,7 +59,7 @@ def _settle(runtime: Runtime) -> SyncReport:
     return runtime.sync()
 
 
-@pytest.mark.requirement("R73", "R77", "R89")
+@pytest.mark.requirement("R73", "R77", "R89", "R111")
 def test_all_visible_skills_are_copied_once(runtime: Runtime, root: Path, active: Path) -> None:
     first, second = runtime.sync(), runtime.session("chat").sync()
     assert (first.active_root, first.copied, first.skipped) == (str(active), ("agents:alpha", "agents:beta"), ())
@@ -91,7 +91,7 @@ def test_no_skills_make_an_empty_folder(home: Home, active: Path) -> None:
     assert names(active) == set()
 
 
-@pytest.mark.requirement("R74", "R76")
+@pytest.mark.requirement("R74", "R76", "R111")
 def test_equal_names_from_two_sources_are_two_folders(home: Home, tmp_path: Path) -> None:
     """D5."""
     write_skill(home.prowess / "skills", "helper", body="Of the settings.\n")
@@ -153,7 +153,7 @@ def _replace_the_folder(skill: Path) -> None:
     shutil.rmtree(skill.with_name("gone"))
 
 
-@pytest.mark.requirement("R77", "R78")
+@pytest.mark.requirement("R77", "R78", "R111")
 @pytest.mark.parametrize("refresh", ["watched", "each-turn"])
 @pytest.mark.parametrize(
     "change",
@@ -205,7 +205,7 @@ def _take_its_manifest(runtime: Runtime, home: Home, skill: Path) -> None:
     (skill / "SKILL.md").unlink()
 
 
-@pytest.mark.requirement("R79", "R80")
+@pytest.mark.requirement("R79", "R80", "R111")
 @pytest.mark.parametrize(
     "change", [_delete, _switch_off, _hide, _shadow, _ask_for_too_much, _break, _take_its_manifest]
 )
@@ -246,7 +246,7 @@ def test_skill_with_a_fault_among_its_files_leaves_with_a_problem(
     assert runtime.sync().copied == ("agents:alpha",)
 
 
-@pytest.mark.requirement("R80", "R81")
+@pytest.mark.requirement("R80", "R81", "R111")
 def test_broken_and_missing_skills_are_passed_over(home: Home, root: Path, active: Path) -> None:
     """D10."""
     write_skill(root, "nameless", text="---\nname: ''\ndescription:\n---\n")

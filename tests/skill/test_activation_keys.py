@@ -60,7 +60,7 @@ def _find_key(skill_id: str) -> str | None:
 any_id = near_ids | near_ids.map(_imitate) | near_ids.map(lambda one: _find_key(one) or "a") | any_text
 
 
-@pytest.mark.requirement("R74")
+@pytest.mark.requirement("R74", "R111")
 @pytest.mark.parametrize(
     ("skill_id", "key"),
     [
@@ -110,7 +110,7 @@ def test_long_id_gives_a_name_that_file_systems_take() -> None:
     assert len(make_activation_key(first)) == 211
 
 
-@pytest.mark.requirement("R74")
+@pytest.mark.requirement("R74", "R111")
 @given(first=any_id, second=any_id)
 def test_two_ids_never_share_a_key(first: str, second: str) -> None:
     if first != second:

@@ -355,6 +355,7 @@ def test_every_field_is_read_by_prowess_and_its_key_is_known() -> None:
     assert OWN_KEYS <= KNOWN_KEYS
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("K10")
 def test_reading_does_not_depend_on_the_seed_of_hashes() -> None:
     code = (

@@ -133,6 +133,7 @@ def test_whatever_the_short_cut_accepts_the_full_reader_reads_the_same(text: str
         assert (list(full.values.items()), full.problems) == (list(plain.items()), ())
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(text=_DOCUMENTS)
 def test_whatever_the_short_cut_accepts_another_reader_without_types_reads_the_same(text: str) -> None:

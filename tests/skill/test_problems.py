@@ -53,10 +53,12 @@ def test_strict_reading_never_forgives_more(code: str, kind: Kind) -> None:
     assert order.index(kind.strict) >= order.index(kind.lenient)
 
 
+@pytest.mark.slow
 def test_every_code_that_the_source_gives_a_problem_is_a_kind() -> None:
     assert {text for text, is_code in _texts() if is_code and "-" in text} - KINDS.keys() == set()
 
 
+@pytest.mark.slow
 def test_every_kind_is_used_somewhere_in_the_source() -> None:
     assert KINDS.keys() - {text for text, _ in _texts()} == set()
 

@@ -57,6 +57,7 @@ _FILES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R15", "J3")
 @settings(max_examples=500)
 @given(head=_FILES, folder=any_text, reading=_READINGS, sidecar=st.none() | st.binary(max_size=40))
@@ -113,6 +114,7 @@ _FIELDS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R2", "R5", "R6", "R7", "R8", "J1")
 @settings(max_examples=200)
 @given(fields=_FIELDS)
@@ -155,6 +157,7 @@ _NEARLY_FAULTLESS = st.builds(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R1", "R9", "J3")
 @settings(max_examples=500)
 @given(text=_NEARLY_FAULTLESS, reading=_READINGS)

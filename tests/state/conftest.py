@@ -11,7 +11,7 @@ from tests.postgres import Cluster, postgres
 
 __all__ = ["postgres"]
 
-_SHARED = ("sqlite", "postgresql")
+_SHARED = ("sqlite", pytest.param("postgresql", marks=pytest.mark.slow))  # A server takes seconds to start and end.
 
 
 @pytest.fixture

@@ -190,6 +190,7 @@ assert os.waitpid(child, 0)[1] == 0
     wait_for_all([start(script, "memory")])
 
 
+@pytest.mark.slow
 def test_killed_writer_releases_its_lock(shared_store: StateStore, url: str) -> None:
     """A process that dies in the middle of a transaction."""
     shared_store.trust("/a", user="ann")

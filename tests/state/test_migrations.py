@@ -66,6 +66,7 @@ def test_processes_that_migrate_at_once_do_it_once(old_url: str) -> None:
         assert store.switches() == version_1.SWITCHES
 
 
+@pytest.mark.slow
 def test_newer_schema_on_a_server_is_refused_and_left_alone(postgres: Cluster, postgres_url: str) -> None:
     open_store(postgres_url, state_file="").close()
     with closing(open_store(postgres_url, state_file="")) as store:

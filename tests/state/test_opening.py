@@ -90,6 +90,7 @@ def test_missing_library_is_named_with_the_way_to_get_it() -> None:
     assert _run(_WITHOUT_LIBRARY) == "database-library pip install 'prowess[postgres]'"
 
 
+@pytest.mark.slow
 def test_only_the_library_of_the_database_is_loaded(tmp_path: Path, postgres_url: str) -> None:
     assert _run(_LOADED, "", str(tmp_path / "state.db")) == "sqlite3"
     assert _run(_LOADED, postgres_url, "") == "psycopg"

@@ -18,6 +18,8 @@ from tests.postgres import Cluster
 from tests.state.lossy_proxy import Loss, lossy_proxy
 from tests.state.values import make_grant, make_receipt
 
+pytestmark = pytest.mark.slow  # A server takes seconds to start and end.
+
 
 @pytest.fixture
 def store(postgres_url: str) -> Iterator[SqlStore]:

@@ -106,6 +106,7 @@ def test_text_is_what_a_model_reads(root: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_instructions_are_not_altered_where_a_program_reads(root: Path) -> None:
     write_skill(root, "make", body="all:\n\tcc x.c\n\n技能 \x1b[31m\n")
     assert "\n\tcc x.c\n\n技能 " in run("--skills", str(root), "activate", "make").stdout

@@ -104,6 +104,7 @@ def test_people_get_a_line_with_tabs_for_each(root: Path) -> None:
     assert all(_MOMENT.fullmatch(row[4]) and re.fullmatch(r"[0-9a-f]{12}", row[5]) for row in rows)
 
 
+@pytest.mark.slow
 def test_people_get_a_table_on_a_terminal(root: Path) -> None:
     call("grants", "--allow", "alpha")
     heading = re.sub(r"\x1b\[[0-9;]*m", "", run_on_terminal(["grants"]).stdout).splitlines()[0]

@@ -5,13 +5,16 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from prowess.errors import SettingsError, WorldError
+from tests.copies.owned import small_disk
 from tests.copies.parts import contents, names
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import PROWESS, call, run, run_on_terminal
@@ -160,9 +163,18 @@ def test_terminal_shows_the_same(root: Path) -> None:
 @pytest.fixture
 def watching(root: Path, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
     """A sync that goes on."""
-    arguments = ["--skills", str(root), "sync", "--watch", "--interval", "0.05", *request.param]
+    with _watch(root, *request.param) as process:
+        yield process
+
+
+@contextmanager
+def _watch(root: Path, *arguments: str) -> Generator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        [PROWESS, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [PROWESS, "--skills", str(root), "sync", "--watch", "--interval", "0.05", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     try:
         yield process
@@ -171,21 +183,70 @@ def watching(root: Path, request: pytest.FixtureRequest) -> Iterator[subprocess.
         process.communicate()
 
 
+def _next(watching: subprocess.Popen[str]) -> dict[str, Any]:
+    """Return the next line for programs, however long it is in coming."""
+    assert watching.stdout is not None
+    return json.loads(watching.stdout.readline())
+
+
+def _next_for_people(watching: subprocess.Popen[str]) -> str:
+    """Return the next line that is no result."""
+    assert watching.stderr is not None
+    return watching.stderr.readline()
+
+
+def _end(watching: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Press Ctrl-C; return the status, and what was said that nobody has read yet."""
+    watching.send_signal(signal.SIGINT)
+    rest, complaints = watching.communicate(timeout=60)
+    return watching.returncode, rest, complaints
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write a file in one step, so that nobody sees half of it."""
+    aside = Path.cwd() / "aside"
+    aside.write_text(text)
+    aside.replace(file)
+
+
+_BEGUN = "Watching. Ctrl-C ends it.\n"
+
+
 @pytest.mark.slow
 @pytest.mark.requirement("R73", "R36")
 @pytest.mark.parametrize("watching", [["--json"]], indirect=True)
 def test_watching_tells_of_each_change_in_a_line(watching: subprocess.Popen[str], root: Path, active: Path) -> None:
-    assert watching.stdout is not None
-    first = json.loads(watching.stdout.readline())
-    assert first["copied"] == ["project:a", "project:b"]
-    (root / "a" / "scripts" / "run.sh").write_text("#!/bin/sh\nexit 1\n")
-    assert json.loads(watching.stdout.readline())["copied"] == ["project:a"]
+    assert _next(watching)["copied"] == ["project:a", "project:b"]
+    _replace(root / "a" / "scripts" / "run.sh", "#!/bin/sh\nexit 1\n")
+    assert _next(watching)["copied"] == ["project:a"]
     assert contents(active / "project--a") == contents(root / "a")
     shutil.rmtree(root / "b")
-    assert json.loads(watching.stdout.readline())["removed"] == ["project:b"]
-    watching.send_signal(signal.SIGINT)
-    rest, complaints = watching.communicate(timeout=30)
-    assert (watching.returncode, rest, complaints) == (0, "", "Watching. Ctrl-C ends it.\n")
+    assert _next(watching)["removed"] == ["project:b"]
+    assert _end(watching) == (0, "", _BEGUN)
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("R81")
+@pytest.mark.parametrize("watching", [["--json"]], indirect=True)
+def test_watching_tells_of_each_skill_that_is_skipped_and_of_each_other_reason(
+    watching: subprocess.Popen[str], root: Path
+) -> None:
+    assert _next(watching)["copied"] == ["project:a", "project:b"]
+    aside = write_skill(root.parent, "c")
+    (aside / "odd").symlink_to("/etc")
+    os.mkfifo(root.parent / "pipe")
+    aside.rename(root / "c")
+    assert _told(_next(watching)) == ([], 2, [], [("project:c", "link-escape")])
+    (root.parent / "pipe").rename(root / "c" / "odd")
+    assert _told(_next(watching)) == ([], 2, [], [("project:c", "not-a-file")])
+    (root / "c").rename(aside)
+    assert _told(_next(watching)) == ([], 2, [], [])
+    assert _end(watching) == (0, "", _BEGUN)
+
+
+def _told(report: dict[str, Any]) -> tuple[list[str], int, list[str], list[tuple[str, str]]]:
+    skipped = [(one["id"], one["problem"]["code"]) for one in report["skipped"]]
+    return report["copied"], report["unchanged"], report["removed"], skipped
 
 
 @pytest.mark.slow
@@ -193,8 +254,76 @@ def test_watching_tells_of_each_change_in_a_line(watching: subprocess.Popen[str]
 def test_watching_tells_people_at_once(watching: subprocess.Popen[str], root: Path) -> None:
     assert watching.stdout is not None
     assert [watching.stdout.readline() for _ in range(2)] == ["+ project:a\n", "+ project:b\n"]
-    write_skill(root, "c")
+    write_skill(root.parent, "c").rename(root / "c")
     assert watching.stdout.readline() == "+ project:c\n"
-    watching.send_signal(signal.SIGINT)
-    watching.communicate(timeout=30)
-    assert watching.returncode == 0
+    assert _end(watching)[:2] == (0, "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("watching", [[]], indirect=True)
+def test_watching_tells_people_once_what_is_skipped(watching: subprocess.Popen[str], root: Path, active: Path) -> None:
+    assert _next_for_people(watching).startswith(f"{active}: 2 copied, 0 unchanged, 0 removed, 0 skipped, in ")
+    assert _next_for_people(watching) == _BEGUN
+    for name in ("c", "d"):
+        aside = write_skill(root.parent, name)
+        (aside / "odd").symlink_to("/etc")
+        aside.rename(root / name)
+        assert _next_for_people(watching) == f"! project:{name}: the link odd leads out of the skill [link-escape]\n"
+        assert _next_for_people(watching).startswith(f"{active}: 0 copied, 2 unchanged, 0 removed, ")
+    status, _, rest = _end(watching)
+    assert (status, rest) == (0, "")
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("R73", "K5")
+def test_watching_goes_on_after_a_failure_and_tells_it_once(home: Home) -> None:
+    root = home.project / "skills"
+    write_skill(root, "a", files={"guide.md": "Do it.\n"})
+    with small_disk(home.prowess, size="4m") as disk, _watch(root, "--json") as watching:
+        assert _next(watching)["copied"] == ["project:a"]
+        said = _BEGUN
+        for text in ("Do more.\n", "Do even more.\n"):  # When it comes again, it is told again.
+            _remount(disk, f"nr_inodes={_used_inodes(disk)}")
+            _replace(root / "a" / "guide.md", text)
+            error = _next(watching)["error"]
+            assert error["code"] == "disk-failed"
+            assert "No space left on device" in error["message"]
+            said += f"error: {error['message']}\nhint: {error['hint']}\n"
+            _wait_for_more_rounds(watching)
+            _remount(disk, "nr_inodes=1000")
+            assert _next(watching)["copied"] == ["project:a"]
+        assert _end(watching) == (0, "", said)
+
+
+@pytest.mark.slow
+def test_watching_begins_although_the_first_sync_fails(root: Path, active: Path) -> None:
+    active.parent.mkdir(parents=True)
+    active.symlink_to(root)
+    with _watch(root) as watching:
+        assert _next_for_people(watching).startswith("error: ")
+        assert _next_for_people(watching).startswith("hint: ")
+        assert _next_for_people(watching) == _BEGUN
+        active.unlink()
+        assert _next_for_people(watching).startswith(f"{active}: 2 copied, ")
+        assert _end(watching) == (0, "+ project:a\n+ project:b\n", "")
+
+
+def _used_inodes(disk: Path) -> int:
+    status = os.statvfs(disk)
+    return status.f_files - status.f_ffree
+
+
+def _remount(disk: Path, options: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{options}", str(disk)], check=True)
+
+
+def _wait_for_more_rounds(watching: subprocess.Popen[str]) -> None:
+    """Wait until the process has gone to sleep some more times, as it does after each try."""
+
+    def count() -> int:
+        lines = Path(f"/proc/{watching.pid}/status").read_text().splitlines()
+        return int(dict(line.split(":", 1) for line in lines)["voluntary_ctxt_switches"])
+
+    enough = count() + 20
+    while count() < enough:
+        time.sleep(0.01)

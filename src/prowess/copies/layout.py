@@ -81,14 +81,16 @@ class Layout:
     def views(self, user: str) -> list[RootPlace]:
         """Return the roots of all narrower views that a user has."""
         try:
-            found = sorted(entry.name for entry in os.scandir(os.path.join(self.workshop, "users", user, "views")))
+            with os.scandir(os.path.join(self.workshop, "users", user, "views")) as entries:
+                found = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
         except (FileNotFoundError, NotADirectoryError):
             return []
         return [self.view_of_folder(user, name) for name in found]
 
     def task(self, task: str, *, user: str) -> RootPlace:
         """Return the root of a task's private copies: `private:/.skills` for the model."""
-        return self.task_of_folder(folder_name(task if user == LOCAL_USER else f"{user}/{task}"))
+        is_plain = user == LOCAL_USER and "/" not in task  # One with a slash might be another user's.
+        return self.task_of_folder(folder_name(task if is_plain else f"{user}/{task}"))
 
     def task_of_folder(self, name: str) -> RootPlace:
         """Return the root of a task's private copies, by the name of its folder."""

@@ -245,7 +245,11 @@ class CopyRoot:
         self._record.doubt(place.key for place in due)
         for place in due:
             before = present.copies.get(place.key)
-            self._put(place.key, digests[place.key], former=before.digest if before else "")
+            try:
+                self._put(place.key, digests[place.key], former=before.digest if before else "")
+            except OSError as error:
+                self._report_busy(error, place.key, place.skill.id, changes)
+                continue
             sure[place.key] = self._describe(place, digests[place.key])
             changes.copied.append(place.skill.id)
             changes.released += [before.digest] if before else []
@@ -283,13 +287,17 @@ class CopyRoot:
             try:
                 self._take_out(path, digest=before.digest if before else "")
             except OSError as error:
-                if error.errno != errno.EBUSY:
-                    raise
-                message = f"'{show_path(remove.name)}' cannot be removed: {error.strerror}"
-                changes.skipped.append(Skipped(remove.id or remove.name, make_problem("not-removable", message)))
+                self._report_busy(error, remove.name, remove.id or remove.name, changes)
                 continue
             changes.removed.append(remove.id or remove.name)
             changes.released += [before.digest] if before else []
+
+    def _report_busy(self, error: OSError, name: str, whose: str, changes: Changes) -> None:
+        """Report what the system keeps where it is; raise whatever else went wrong."""
+        if error.errno != errno.EBUSY:
+            raise error
+        message = f"'{show_path(name)}' cannot be removed: {error.strerror}"
+        changes.skipped.append(Skipped(whose, make_problem("not-removable", message)))
 
     def _take_out(self, path: str, *, digest: str) -> None:
         shop = self._workshop()
@@ -320,8 +328,13 @@ class CopyRoot:
             if beside == os.stat(self._versions.layout.workshop).st_dev:
                 self._shop = self._versions.workshop
             else:
-                self._shop = Workshop(os.path.join(os.path.dirname(self.folder), ".copies"))
+                self._shop = Workshop(self._beside)
         return self._shop
+
+    @property
+    def _beside(self) -> str:
+        """The workshop of a root on another disk than the versions."""
+        return os.path.join(os.path.dirname(self.folder), ".copies")
 
     def verify(self) -> None:
         """Read every copy and its version, and forget those that are not what they should be.
@@ -350,6 +363,8 @@ class CopyRoot:
             staged = self._workshop().new_draft()
             os.rename(self.folder, staged)
             remove_tree(staged)
+        if os.path.lexists(self._beside):
+            remove_tree(self._beside)  # Nobody reads any more in what was retired there.
         remove_tree(self._book)
         return released
 

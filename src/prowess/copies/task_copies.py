@@ -59,9 +59,11 @@ def remove_dead_tasks(versions: Versions) -> tuple[str, ...]:
 
 def _remove_if_dead(layout: Layout, place: RootPlace, root: CopyRoot) -> tuple[str, ...]:
     with taking_over(layout, place) as is_free:
-        released = root.remove() if is_free else ()
-    private = os.path.dirname(place.folder)
-    for folder in (private, os.path.dirname(private)):
-        with suppress(OSError):  # Others may have put something there.
-            os.rmdir(folder)
-    return released
+        if not is_free:
+            return ()
+        released = root.remove()
+        private = os.path.dirname(place.folder)
+        for folder in (private, os.path.dirname(private)):
+            with suppress(OSError):  # Others may have put something there.
+                os.rmdir(folder)
+        return released

@@ -104,7 +104,8 @@ class TreeWriter:
         if inner and inner not in self._made:
             self._make_way(inner)
             os.mkdir(self.folder + b"/" + inner, _OPEN_FOLDER)
-            os.chmod(self.folder + b"/" + inner, _OPEN_FOLDER)
+            if self.writable:  # Whatever the umask says; a read-only one gets its mode in the end.
+                os.chmod(self.folder + b"/" + inner, _OPEN_FOLDER)
             self._made.add(inner)
 
 

@@ -6,6 +6,7 @@ It is done now and then by whoever makes copies, and never while somebody uses w
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from prowess.copies.layout import Layout, RootPlace
 from prowess.copies.mounted import is_mounted
@@ -39,7 +40,12 @@ def tidy_copies(versions: Versions, *, held: Callable[[], frozenset[str]]) -> No
 def remove_view(versions: Versions, place: RootPlace) -> tuple[str, ...]:
     """Remove the root of a view unless somebody uses it; return the digests let go of."""
     with taking_over(versions.layout, place) as is_free:
-        return CopyRoot(place, versions).remove() if is_free and not is_mounted(place.folder) else ()
+        if not is_free or is_mounted(place.folder):
+            return ()
+        released = CopyRoot(place, versions).remove()
+        with suppress(OSError):  # Others may have put something there.
+            os.rmdir(os.path.dirname(place.folder))
+        return released
 
 
 def _is_due(stamp: str) -> bool:

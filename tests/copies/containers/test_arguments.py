@@ -31,6 +31,7 @@ _ODD_NAMES = ["a,b", "a:b", "a b", 'a"b', "a'b", "a=b", "a\\b", "a\nb", '"q"', "
 
 @pytest.mark.requirement("R83", "R111")
 def test_binds_are_home_and_skills_read_only() -> None:
+    """D56."""
     assert render_binds((_SKILLS, _HOME)) == ("/data/u1/home:/home", "/data/u1/skills/active:/shared/skills:ro")
 
 

@@ -149,7 +149,7 @@ def test_running_sandbox_sees_what_was_synced_and_cannot_change_it(home: Home, t
         assert box.execute("ls", "/shared/skills") == (0, "project--other\n")
 
 
-@pytest.mark.requirement("K5", "R97")
+@pytest.mark.requirement("K5")
 def test_run_that_is_pinned_to_a_version_keeps_it(home: Home, tmp_path: Path, open_box: Open) -> None:
     root = tmp_path / "skills"
     _write(root, "one")

@@ -172,6 +172,7 @@ def test_stale_container_is_recreated_with_its_reason(
     make_former: Callable[[ContainerSpec, Path], ContainerSpec],
     reason: Fault | Part,
 ) -> None:
+    """D57, with the engine."""
     former = kit.engine.ensure(make_former(spec, tmp_path))
     mended = kit.engine.ensure(spec)
     assert mended.action is Action.RECREATED

@@ -80,6 +80,7 @@ def _skills_fault(fault: Fault, message: str) -> tuple[StaleMount, ...]:
     ],
 )
 def test_mounts_are_judged_by_what_the_engine_tells(told: dict[str, Any], faults: tuple[StaleMount, ...]) -> None:
+    """D57, the verdict."""
     assert judge_mounts(told, (_HOME, _SKILLS)) == faults
 
 
