@@ -17,6 +17,7 @@ from prowess.skill.dialects import SIDECAR_PATH
 from prowess.skill.problems import Problem, make_problem
 from prowess.skill.reading import parse_skill
 from prowess.skill.skill import Skill
+from prowess.sources.disk_errors import is_disk_error
 from prowess.sources.folders import Candidate, Findings, scan_folder
 from prowess.sources.heads import read_head, read_sidecar, sidecar_status
 from prowess.sources.real_paths import find_real_path
@@ -205,7 +206,7 @@ def _can_be_kept(entry: Entry, *, taken: int) -> bool:
 
 
 def _has_failed(entry: Entry) -> bool:
-    return any(problem.code == "disk-error" for problem in entry.problems)
+    return any(is_disk_error(problem) for problem in entry.problems)
 
 
 def _settle(found: tuple[Entry, ...], findings: Findings, taken: int) -> RootScan:

@@ -12,6 +12,7 @@ from prowess.skill.dialects import SIDECAR_PATH
 from prowess.skill.digest import SkillFile
 from prowess.skill.problems import Problem
 from prowess.skill.skill import Skill
+from prowess.sources.disk_errors import is_disk_error
 from prowess.sources.folders import SKILL_MD
 from prowess.sources.skill_files import FileSet
 from prowess.sources.source import is_text
@@ -19,8 +20,6 @@ from prowess.sources.stamps import Stamp, are_reliable, stamp_file
 
 __all__ = ["Fingerprint", "KnownDigest", "know_digest"]
 
-_PASSING = frozenset({"disk-error", "file-unreadable"})
-"""Problems that may go without a sign in the skill's folder: by a right given to a folder above it, for one."""
 _SIDECAR_FOLDER = os.path.dirname(SIDECAR_PATH)
 
 
@@ -44,11 +43,16 @@ def know_digest(skill: Skill, found: FileSet, *, taken: int) -> KnownDigest | No
     stamps = [stamp for _, stamp in found.stamps]
     if not stamps or not are_reliable(stamps, taken=taken):
         return None
-    if any(problem.code in _PASSING for problem in found.problems):
+    if any(map(_may_pass, found.problems)):
         return None
     if not is_text(skill.real) or not all(is_text(path) for path, _ in found.stamps):
         return None
     return KnownDigest(found.digest, found.files, found.stamps, found.problems, skill.apart, taken)
+
+
+def _may_pass(problem: Problem) -> bool:
+    """Whether a Problem may go without a sign in the skill's folder: by a right given to a folder above it, for one."""
+    return is_disk_error(problem) or problem.code == "file-unreadable"
 
 
 class Fingerprint:

@@ -9,6 +9,7 @@ from prowess.errors import ToolInputError
 from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.problems import Problem, make_problem
 from prowess.skill.skill import Skill
+from prowess.sources.disk_errors import is_disk_error
 from prowess.sources.source import show_path
 
 __all__ = ["Place", "Placed", "Present", "Remove", "Skipped", "SyncPlan", "Wanted", "may_stay", "plan_sync"]
@@ -137,7 +138,7 @@ def may_stay(problems: Sequence[Problem]) -> bool:
 
     A skill that keeps changing is no worse than it was, either.
     """
-    return all(problem.code in ("disk-error", "keeps-changing") for problem in problems)
+    return all(is_disk_error(problem) or problem.code == "keeps-changing" for problem in problems)
 
 
 def _claim_key(skill: Skill, taken: dict[str, str], present: Present) -> str | Problem:

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 
 from prowess.copies.disk_failures import disk_failure
 from prowess.copies.layout import RootPlace
@@ -30,7 +31,7 @@ from prowess.sources.stamps import Stamp, is_reliable, stamp_file
 
 __all__ = ["Changes", "CopyRoot"]
 
-_BATCH = 500
+_BATCH = 250
 """How many skills are copied before they are placed: so much of a long sync can be lost, and no more."""
 _FOLDER = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC"))
 
@@ -167,14 +168,20 @@ class CopyRoot:
         plan: SyncPlan,
         *,
         digest_of: Callable[[Skill], str],
-        progress: Callable[[int], None] = lambda _: None,
+        progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> Changes:
         """Carry out a plan. Applied twice, it is applied once.
 
         `digest_of` gives a skill's digest if that is certain without reading; `progress` is told how many skills are
-        done. A disk that fails is a WorldError; what is in the root by then is whole, and the next sync goes on.
+        done, of how many. A disk that fails is a WorldError; what is in the root by then is whole, and the next sync
+        goes on.
         """
         changes = Changes(skipped=list(plan.skipped), unchanged=plan.unchanged)
+        done = count(1)
+
+        def tell() -> None:
+            progress(next(done), len(plan.places))
+
         present = self._look_at({*(place.key for place in plan.places), *(remove.name for remove in plan.removes)})
         try:
             self.make()
@@ -182,7 +189,7 @@ class CopyRoot:
                 self._workshop().clean_staging()  # Only who holds this root's lock works there.
             for start in range(0, len(plan.places), _BATCH):
                 batch = plan.places[start : start + _BATCH]
-                self._place(batch, present, changes, digest_of, progress)
+                self._place(batch, present, changes, digest_of, tell)
             self._remove(plan.removes, present, changes)
             if self._versions.durable:
                 fsync_folder(self.folder)
@@ -196,7 +203,7 @@ class CopyRoot:
         present: Present,
         changes: Changes,
         digest_of: Callable[[Skill], str],
-        progress: Callable[[int], None],
+        tell: Callable[[], None],
     ) -> None:
         """Bring a number of copies up to date: first all versions, then all swaps."""
         digests: dict[str, str] = {}
@@ -213,7 +220,7 @@ class CopyRoot:
                     if draft.files.problems:
                         withdrawn += self._skip(place, draft.files.problems, present, changes)
                 digests[place.key] = digest
-                progress(1)
+                tell()
         except BaseException:
             self._versions.drop(drafts)
             raise

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from prowess.copies.plan import Skipped, Wanted, plan_sync
+from prowess.copies.plan import Skipped, SyncPlan, Wanted, plan_sync
 from prowess.copies.roots import Changes, CopyRoot
 from prowess.copies.versions import Versions
 from prowess.skill.problems import Problem
@@ -76,22 +76,13 @@ def sync_root(
     once the last one has the last word, with what is true then.
     """
     begun = time.monotonic()
-    wishes = source.wishes()
-    plan = plan_sync(wishes.wanted, root.look(), failures=wishes.failures)
+    plan = _plan(root, source)
     changes = Changes(skipped=list(plan.skipped), unchanged=plan.unchanged)
     if not plan.changes_nothing:
         with root.locked(), versions.in_use():
             if root.mark() != mark:
-                wishes = source.wishes()
-                plan = plan_sync(wishes.wanted, root.look(), failures=wishes.failures)
-            done, total = 0, len(plan.places)
-
-            def tell(count: int) -> None:
-                nonlocal done
-                done += count
-                progress(done, total)
-
-            changes = root.apply(plan, digest_of=source.digest, progress=tell)
+                plan = _plan(root, source)
+            changes = root.apply(plan, digest_of=source.digest, progress=progress)
         for skill, files, taken in changes.learned:
             source.learn(skill, files, taken)
     versions.collect([*changes.released, *root.clean()], held=source.held)
@@ -103,3 +94,8 @@ def sync_root(
         tuple(changes.skipped),
         time.monotonic() - begun,
     )
+
+
+def _plan(root: CopyRoot, source: WishSource) -> SyncPlan:
+    wishes = source.wishes()
+    return plan_sync(wishes.wanted, root.look(), failures=wishes.failures)

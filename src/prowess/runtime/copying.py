@@ -28,6 +28,7 @@ from prowess.settings import Settings
 from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.problems import Problem, make_problem
 from prowess.skill.skill import Skill
+from prowess.sources.disk_errors import is_disk_error
 from prowess.sources.skill_files import FileSet, read_skill_files
 from prowess.sources.source import Source
 from prowess.sources.stamps import Stamp
@@ -37,8 +38,6 @@ __all__ = ["Copying", "Look", "Progress"]
 
 _MAX_FILE_LISTS = 256
 """How many versions' files are remembered."""
-
-_DISK_ERROR = "disk-error"
 
 Progress = Callable[[int, int], None]
 """Told how many skills are done, of how many."""
@@ -357,7 +356,7 @@ class _Seen:
 
 def _find_failures(catalog: Catalog) -> tuple[tuple[str, Problem], ...]:
     """Return the folders that the disk failed on when they were searched."""
-    found = [(problem.path or "", problem) for problem in catalog.problems if problem.code == _DISK_ERROR]
+    found = [(problem.path or "", problem) for problem in catalog.problems if is_disk_error(problem)]
     for rejected in catalog.rejected:
-        found += [(rejected.path, problem) for problem in rejected.problems if problem.code == _DISK_ERROR]
+        found += [(rejected.path, problem) for problem in rejected.problems if is_disk_error(problem)]
     return tuple(found)

@@ -2,7 +2,11 @@
 
 import errno
 
-__all__ = ["is_passing"]
+from prowess.skill.problems import Problem
+
+__all__ = ["is_disk_error", "is_passing", "name_fault"]
+
+_DISK_ERROR = "disk-error"
 
 _OF_THE_FILE = frozenset(
     {
@@ -27,3 +31,13 @@ def is_passing(error: OSError) -> bool:
     What was known of the file before it may still be true.
     """
     return error.errno not in _OF_THE_FILE
+
+
+def name_fault(error: OSError, *, otherwise: str) -> str:
+    """Return the code of the Problem with something that cannot be read."""
+    return _DISK_ERROR if is_passing(error) else otherwise
+
+
+def is_disk_error(problem: Problem) -> bool:
+    """Whether a Problem tells of the disk and not of the skill."""
+    return problem.code == _DISK_ERROR

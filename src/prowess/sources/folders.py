@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from prowess.policy import Limits, Links, Scan, SourceKind
 from prowess.skill.problems import Problem, Severity, make_problem
-from prowess.sources.disk_errors import is_passing
+from prowess.sources.disk_errors import is_passing, name_fault
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import Source, is_below, show_path
 
@@ -117,7 +117,7 @@ class _Search:
 
     def _report_failure(self, path: str, error: OSError) -> None:
         """Report a folder that could not be searched; one that the disk failed on is searched again the next time."""
-        code = "disk-error" if is_passing(error) else "source-unreadable"
+        code = name_fault(error, otherwise="source-unreadable")
         self.findings.loose |= is_passing(error)
         message = f"cannot search {show_path(path)}: {error.strerror}"
         self._report(code, message, path, severity=Severity.WARNING)

@@ -10,7 +10,7 @@ import stat
 from prowess.skill.dialects import SIDECAR_PATH
 from prowess.skill.frontmatter import HEAD_BYTES, MAX_FRONTMATTER_BYTES, is_closed
 from prowess.skill.problems import Problem, make_problem
-from prowess.sources.disk_errors import is_passing
+from prowess.sources.disk_errors import name_fault
 from prowess.sources.folders import SKILL_MD
 from prowess.sources.open_folders import FILE_FLAGS
 from prowess.sources.real_paths import find_real_path
@@ -111,5 +111,5 @@ def _read_up_to(file: int, limit: int) -> bytes:
 
 
 def _unreadable(error: OSError) -> Problem:
-    code = "disk-error" if is_passing(error) else "skill-md-unreadable"
+    code = name_fault(error, otherwise="skill-md-unreadable")
     return make_problem(code, f"SKILL.md cannot be read: {error.strerror}", path=SKILL_MD)

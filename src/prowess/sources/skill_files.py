@@ -13,7 +13,7 @@ from typing import Protocol
 
 from prowess.skill.digest import FileKind, SkillFile, digest_files
 from prowess.skill.problems import Problem, make_problem
-from prowess.sources.disk_errors import is_passing
+from prowess.sources.disk_errors import name_fault
 from prowess.sources.open_folders import OpenFolder, open_folder
 from prowess.sources.stamps import Stamp, stamp_file
 
@@ -311,7 +311,7 @@ def _kind(status: os.stat_result) -> FileKind:
 
 
 def _unreadable(path: str, error: OSError) -> Problem:
-    code = "disk-error" if is_passing(error) else "file-unreadable"
+    code = name_fault(error, otherwise="file-unreadable")
     return make_problem(code, f"{path or 'the folder'} cannot be read: {error.strerror}", path=path or None)
 
 
