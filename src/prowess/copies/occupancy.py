@@ -8,6 +8,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
+from prowess.copies.entries import list_names
 from prowess.copies.layout import Layout, RootPlace
 from prowess.copies.locks import Hold, hold_lock, release_lock, take_lock, try_lock
 
@@ -54,7 +55,7 @@ def _door(layout: Layout) -> str:
 
 
 def _find_living(place: RootPlace, *, but: str = "") -> list[str]:
-    names = [name for name in _list(_folder(place)) if name != but]
+    names = [name for name in list_names(_folder(place)) if name != but]
     return [name for name in names if not _is_dead(os.path.join(_folder(place), name))]
 
 
@@ -71,10 +72,3 @@ def _is_dead(path: str) -> bool:
         os.unlink(path)
     release_lock(lock)
     return True
-
-
-def _list(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return []

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from prowess.copies.disk_failures import telling
+from prowess.copies.entries import list_names
 from prowess.copies.history import Archive, History, KeptVersion, Origin, VersionNote
 from prowess.copies.incoming import StagedSkill, stage_skill
 from prowess.copies.layout import Layout
@@ -73,11 +74,11 @@ class PersonalSkills:
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the folders in use, sorted."""
-        return _list(self.layout.personal(self.user))
+        return tuple(list_names(self.layout.personal(self.user)))
 
     def former_names(self) -> tuple[str, ...]:
         """Return the names of the skills that have a history, sorted."""
-        return _list(self.layout.history(self.user))
+        return tuple(list_names(self.layout.history(self.user)))
 
     def knows(self, name: str) -> bool:
         """Whether there is, or was, a skill in a folder of this name."""
@@ -234,13 +235,6 @@ class PersonalSkills:
                     yield
                 finally:
                     remove_tree(self._staging)
-
-
-def _list(folder: str) -> tuple[str, ...]:
-    try:
-        return tuple(sorted(os.listdir(folder)))
-    except OSError:
-        return ()
 
 
 def _is_one_step(name: str) -> bool:

@@ -6,26 +6,34 @@ keeps it whole for as long as any reading takes: what was swapped out is not rem
 
 import errno
 import os
-import stat
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
 from prowess.copies.disk_failures import disk_failure
+from prowess.copies.entries import (
+    Entry,
+    find_entry,
+    is_leftover_name,
+    list_entries,
+    list_names,
+    tells_case,
+    unlock_entry,
+)
 from prowess.copies.layout import RootPlace
 from prowess.copies.locks import Hold, hold_lock
 from prowess.copies.plan import Place, Placed, Present, Remove, Skipped, SyncPlan, may_stay
 from prowess.copies.record import Record, fsync_folder
 from prowess.copies.renaming import exchange
-from prowess.copies.trees import lock_folder, place_tree, remove_tree, unlock_folder
+from prowess.copies.trees import lock_folder, place_tree, remove_tree
 from prowess.copies.versions import Draft, Versions
 from prowess.copies.workshop import Workshop
 from prowess.errors import WorldError
 from prowess.skill.problems import Problem, make_problem
 from prowess.skill.skill import Skill
 from prowess.sources.private_folders import make_private_folder
-from prowess.sources.skill_files import FileSet, is_leftover, read_skill_files
+from prowess.sources.skill_files import FileSet, read_skill_files
 from prowess.sources.source import show_path
 from prowess.sources.stamps import Stamp, is_reliable, stamp_file
 
@@ -33,7 +41,6 @@ __all__ = ["Changes", "CopyRoot"]
 
 _BATCH = 250
 """How many skills are copied before they are placed: so much of a long sync can be lost, and no more."""
-_FOLDER = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC"))
 
 
 @dataclass(slots=True)
@@ -97,18 +104,14 @@ class CopyRoot:
 
     def look(self) -> Present:
         """Return what is in the root now."""
-        return self._sort(self._list())
+        return self._sort(list_entries(self.folder))
 
     def _look_at(self, names: Collection[str]) -> Present:
         """Return what is in the root under these names: a small change has a small price."""
-        found: list[tuple[str, int, int]] = []
-        for name in names:
-            with suppress(FileNotFoundError):
-                status = os.lstat(os.path.join(self.folder, name))
-                found.append((name, status.st_ino, status.st_ctime_ns))
+        found = [entry for name in names if (entry := find_entry(self.folder, name)) is not None]
         return self._sort(found)
 
-    def _sort(self, found: Iterable[tuple[str, int, int]]) -> Present:
+    def _sort(self, found: Iterable[Entry]) -> Present:
         """Tell copies that are certain from all else."""
         recorded = self._record.read()
         copies: dict[str, Placed] = {}
@@ -120,7 +123,7 @@ class CopyRoot:
             else:
                 strangers.append(name)
         odd = frozenset(name for name in strangers if not self._holds_leftovers_only(name))
-        return Present(copies, odd, tells_case=_tells_case(self.folder))
+        return Present(copies, odd, tells_case=tells_case(self.folder))
 
     def placed(self, key: str) -> Placed | None:
         """Return what was last placed under a key, as the record says."""
@@ -128,38 +131,15 @@ class CopyRoot:
 
     def holds(self, key: str, placed: Placed) -> bool:
         """Whether a copy is still the one that was placed."""
-        try:
-            status = os.lstat(os.path.join(self.folder, key))
-        except OSError:
-            return False
-        return (status.st_ino, status.st_ctime_ns) == (placed.inode, placed.changed)
-
-    def _list(self) -> list[tuple[str, int, int]]:
-        """Return each name in the root, with the inode and the last change of what has it."""
-        try:
-            handle = os.open(self.folder, _FOLDER)
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise WorldError(
-                    f"{self.folder} is not a folder",
-                    hint="copies are never placed through a link; remove what is there, and sync again",
-                    code="not-a-folder",
-                ) from error
-            raise disk_failure(f"{self.folder} cannot be read", error) from error
-        try:
-            with os.scandir(handle) as entries:
-                return [found for entry in entries if (found := _identify_entry(entry)) is not None]
-        finally:
-            os.close(handle)
+        entry = find_entry(self.folder, key)
+        return entry is not None and (entry.inode, entry.changed) == (placed.inode, placed.changed)
 
     def _holds_leftovers_only(self, name: str) -> bool:
         """Whether a folder is all that a network file system has left of a removed one."""
-        if _is_leftover(name):
+        if is_leftover_name(name):
             return True
-        names = _list_folder(os.path.join(self.folder, name))
-        return bool(names) and all(map(_is_leftover, names))
+        names = list_names(os.path.join(self.folder, name))
+        return bool(names) and all(map(is_leftover_name, names))
 
     # Changing, under the lock and while the versions are in use
 
@@ -275,7 +255,7 @@ class CopyRoot:
         shop, target = self._workshop(), os.path.join(self.folder, key)
         staged = shop.new_swap()
         place_tree(self._versions.folder(digest), staged)
-        if not _unlock(target):
+        if not unlock_entry(target):
             os.rename(staged, target)
         else:
             exchange(staged, target)
@@ -288,7 +268,7 @@ class CopyRoot:
         self._record.doubt(remove.name for remove in due)
         for remove in due:
             path = os.path.join(self.folder, remove.name)
-            if not _unlock(path):
+            if not unlock_entry(path):
                 continue
             before = present.copies.get(remove.name)
             try:
@@ -308,7 +288,7 @@ class CopyRoot:
 
     def _take_out(self, path: str, *, digest: str) -> None:
         shop = self._workshop()
-        has_leftovers = any(map(_is_leftover, _list_folder(path)))
+        has_leftovers = any(map(is_leftover_name, list_names(path)))
         staged = shop.new_swap()
         os.rename(path, staged)
         if has_leftovers:
@@ -318,7 +298,7 @@ class CopyRoot:
 
     def _carry_leftovers(self, old: str, new: str) -> None:
         """Leave what a network file system keeps of open files where its clients look for it."""
-        for name in filter(_is_leftover, _list_folder(old)):
+        for name in filter(is_leftover_name, list_names(old)):
             os.rename(os.path.join(old, name), os.path.join(new, name))
 
     def _workshop(self) -> Workshop:
@@ -374,49 +354,3 @@ class CopyRoot:
             remove_tree(self._beside)  # Nobody reads any more in what was retired there.
         remove_tree(self._book)
         return released
-
-
-def _unlock(path: str) -> bool:
-    """Let something be moved, if it is there; say whether it is."""
-    try:
-        if stat.S_ISDIR(os.lstat(path).st_mode):
-            unlock_folder(path)
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _identify_entry(entry: "os.DirEntry[str]") -> tuple[str, int, int] | None:
-    """Return a name with the inode and the last change of what has it; None if another sync has just taken it away."""
-    try:
-        status = entry.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-    return entry.name, status.st_ino or entry.inode(), status.st_ctime_ns  # Windows lists no inodes.
-
-
-def _is_leftover(name: str) -> bool:
-    return is_leftover(os.fsencode(name))
-
-
-def _list_folder(path: str) -> list[str]:
-    """Return the names in a folder; nothing if it is a link, no folder, or cannot be read."""
-    try:
-        handle = os.open(path, _FOLDER)
-    except OSError:
-        return []
-    try:
-        return os.listdir(handle)
-    except FileNotFoundError:  # It was removed since it was opened.
-        return []
-    finally:
-        os.close(handle)
-
-
-def _tells_case(folder: str) -> bool:
-    """Whether the disk tells names apart that differ in case only."""
-    parent, name = os.path.split(folder)
-    try:
-        return name == name.swapcase() or not os.path.samefile(folder, os.path.join(parent, name.swapcase()))
-    except OSError:
-        return True

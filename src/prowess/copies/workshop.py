@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
+from prowess.copies.entries import list_names
 from prowess.copies.trees import remove_tree, unlock_folder
 from prowess.sources.private_folders import make_private_folder
 
@@ -49,7 +50,7 @@ class Workshop:
 
     def clean_staging(self) -> None:
         """Take care of what a crash left. Only for who knows that nobody else is at work."""
-        for name in _list(self._staging):
+        for name in list_names(self._staging):
             path = os.path.join(self._staging, name)
             if name.startswith(_SWAP):
                 self.retire(path)  # It may be a former copy, and somebody may be reading in it.
@@ -73,7 +74,7 @@ class Workshop:
 
     def retired_digests(self) -> Iterator[str]:
         """Return the digest of each retired copy."""
-        for name in _list(self._retired):
+        for name in list_names(self._retired):
             found = _RETIRED.fullmatch(name)
             if found:
                 yield found[2]
@@ -82,7 +83,7 @@ class Workshop:
         """Remove the retired copies whose time is over; return their digests."""
         now = time.time()
         gone: list[str] = []
-        names = sorted(_list(self._retired), reverse=True)
+        names = reversed(list_names(self._retired))
         for position, name in enumerate(names):
             found = _RETIRED.fullmatch(name)
             age = now - int(found[1]) / 1_000 if found else GRACE_SECONDS
@@ -99,11 +100,4 @@ class Workshop:
 
     def has_retired(self) -> bool:
         """Whether something waits to be removed."""
-        return bool(_list(self._retired))
-
-
-def _list(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return []
+        return bool(list_names(self._retired))
