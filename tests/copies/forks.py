@@ -17,7 +17,7 @@ def do_in_fork(deed: Callable[[], object]) -> None:
         try:
             deed()
             status = 0
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - whatever it is, it must not go on as a second test run
             traceback.print_exc()
         finally:
             os._exit(status)  # Nothing that is the parent's is closed on the way.

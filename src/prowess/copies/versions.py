@@ -30,6 +30,7 @@ from prowess.sources.skill_files import FileSet, copy_skill_files, is_unchanged,
 __all__ = ["Draft", "Pin", "Versions"]
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_CHANGING = "keeps-changing"
 _ATTEMPTS = 4
 """How often a skill is copied again because it was changed meanwhile."""
 
@@ -154,9 +155,9 @@ class Versions:
                 remove_tree(folder)
                 raise
             remove_tree(folder)
-            if files.problems:
+            if any(problem.code != _CHANGING for problem in files.problems):
                 return Draft(files, "", taken)
-        problem = make_problem("keeps-changing", "it was changed while it was copied, again and again")
+        problem = make_problem(_CHANGING, "it was changed while it was copied, again and again")
         return Draft(FileSet((), (problem,), "", ()), "", time.time_ns())
 
     def seal(self, drafts: Sequence[Draft]) -> None:

@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from prowess.copies.user_folders import ensure_user_folders
 from prowess.copies.versions import Pin, Versions
 from prowess.copies.workshop import GRACE_SECONDS
 from prowess.disclosure.agreed_files import SkillChanged
-from prowess.errors import BrokenSkill
+from prowess.errors import BrokenSkill, WorldError
 from prowess.settings import Settings
 from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.problems import Problem, make_problem
@@ -139,6 +140,8 @@ class Copying:
 
     def task(self, task: str) -> TaskCopies:
         """Return the private copies of a task, which are kept until it ends."""
+        with suppress(WorldError):  # What others have left over keeps no task from beginning.
+            self.tidy()
         with self._lock:
             if task not in self._tasks:
                 self._tasks[task] = TaskCopies(self.versions, task, user=self.user)
@@ -243,7 +246,8 @@ class Copying:
 
     def place(self, root: CopyRoot, key: str, skill: Skill, files: FileSet) -> None:
         """Make sure that a root holds these very files of a skill; whatever else it holds stays."""
-        placed = root.placed(key)
+        with telling("copies that were made cannot be found"):
+            placed = root.placed(key)
         if placed is not None and not root.holds(key, placed):
             placed = None
         if placed is not None and placed.id != skill.id:
@@ -259,10 +263,7 @@ class Copying:
         for one, found, taken in changes.learned:
             self.digests.learn(one, found, taken=taken)
         if changes.skipped:
-            problem = changes.skipped[0].problem
-            raise BrokenSkill(
-                f"skill '{skill.name}' cannot be copied: {problem.message}", problems=(problem,), hint=problem.remedy
-            )
+            raise _not_copied(skill, changes.skipped[0].problem)
         now = root.placed(key)
         if now is None or now.digest != files.digest:
             raise SkillChanged(f"skill '{skill.name}' was changed while it was copied", hint="try again")
@@ -290,7 +291,10 @@ class Copying:
         with telling("a version cannot be kept"), self.versions.in_use():
             if not self.versions.is_whole(files.digest):
                 draft = self.versions.draft(skill)
-                if draft.files.digest != files.digest:
+                faults = [problem for problem in draft.files.problems if problem.code != "keeps-changing"]
+                if faults:
+                    raise _not_copied(skill, faults[0])
+                if not files.digest or draft.files.digest != files.digest:
                     self.versions.drop([draft])
                     raise SkillChanged(f"skill '{skill.name}' was changed while it was copied", hint="try again")
                 self.versions.seal([draft])
@@ -352,6 +356,11 @@ class _Seen:
 
     def held(self) -> frozenset[str]:
         return self._copying.store.held_digests()
+
+
+def _not_copied(skill: Skill, problem: Problem) -> BrokenSkill:
+    message = f"skill '{skill.name}' cannot be copied: {problem.message}"
+    return BrokenSkill(message, problems=(problem,), hint=problem.remedy)
 
 
 def _find_failures(catalog: Catalog) -> tuple[tuple[str, Problem], ...]:

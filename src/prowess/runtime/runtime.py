@@ -160,8 +160,10 @@ class Runtime:
         """Switch everything off in a session and forget it, but keep its receipts; say whether it was known."""
         with self._lock:
             key = self._keys.drop(session_id)
-        self.copying.end_task(session_id)
-        return self.store.end_session(user=self.settings.place.user, session=key, at=self.clock())
+        try:
+            return self.store.end_session(user=self.settings.place.user, session=key, at=self.clock())
+        finally:
+            self.copying.end_task(session_id)  # Now that no receipt holds the versions behind its copies.
 
     def sessions(self) -> tuple[SessionRecord, ...]:
         """Return the sessions that are remembered, the one used last first."""

@@ -15,7 +15,8 @@ class SessionKeys:
 
     def __init__(self, memory: SessionMemory) -> None:
         self._memory = memory
-        self._tasks: dict[str, str] = {}
+        self._tasks: dict[str, tuple[str, int]] = {}
+        """By id: the key of each task, and the process that began it."""
 
     def choose(self, session_id: str | None) -> str:
         """Return the key for an id; None stands for a task that nobody will ask for again."""
@@ -29,16 +30,16 @@ class SessionKeys:
             )
         if self._memory is SessionMemory.CHAT:
             return session_id
-        return self._tasks.setdefault(session_id, f"{session_id}#{os.urandom(8).hex()}")
+        return self._tasks.setdefault(session_id, (f"{session_id}#{os.urandom(8).hex()}", os.getpid()))[0]
 
     def find(self, session_id: str) -> str:
         """Return the key of a session that may be open."""
-        return self._tasks.get(session_id, session_id)
+        return self._tasks[session_id][0] if session_id in self._tasks else session_id
 
     def drop(self, session_id: str) -> str:
         """Return the key of a session that ends; a task of the same id is another one from now on."""
-        return self._tasks.pop(session_id, session_id)
+        return self._tasks.pop(session_id, (session_id, 0))[0]
 
     def open_tasks(self) -> tuple[str, ...]:
-        """Return the ids of the tasks that are open."""
-        return tuple(self._tasks)
+        """Return the ids of the tasks that this process has begun and not ended; a fork does not end its parent's."""
+        return tuple(task for task, (_, process) in self._tasks.items() if process == os.getpid())

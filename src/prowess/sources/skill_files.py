@@ -311,6 +311,8 @@ def _kind(status: os.stat_result) -> FileKind:
 
 
 def _unreadable(path: str, error: OSError) -> Problem:
+    if path and isinstance(error, FileNotFoundError):  # It was there a moment ago: somebody is replacing it.
+        return make_problem("keeps-changing", f"{path} was removed while the skill was read", path=path)
     code = name_fault(error, otherwise="file-unreadable")
     return make_problem(code, f"{path or 'the folder'} cannot be read: {error.strerror}", path=path or None)
 
