@@ -1,6 +1,7 @@
 """Whole folders are written, placed and removed, and no link is followed."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -196,3 +197,25 @@ print(json.dumps([remove_tree(top), os.path.lexists(top)]))
     with public_folder() as folder:
         folder.chmod(0o777)
         assert ask_child(script, folder, mode) == [True, False]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["tmpfs", "bind"])
+def test_what_is_mounted_below_is_not_removed(tmp_path: Path, kind: str) -> None:
+    """As when a folder with a mount inside was moved out of a root."""
+    precious, inner = tmp_path / "precious", tmp_path / "staging" / "tree" / "deep" / "inner"
+    for folder in (precious, inner):
+        folder.mkdir(parents=True)
+    (precious / "file").write_text("precious")
+    (inner.parent / "own").write_text("x")
+    how = ["--bind", str(precious)] if kind == "bind" else ["-t", "tmpfs", "none"]
+    subprocess.run(["mount", *how, str(inner)], check=True)
+    try:
+        (inner / "file").write_text("precious")
+        tree = tmp_path / "staging" / "tree"
+        assert not remove_tree(str(tree))
+        assert (inner / "file").read_text() == "precious"
+    finally:
+        subprocess.run(["umount", str(inner)], check=True)
+    assert remove_tree(str(tmp_path / "staging" / "tree"))
+    assert (precious / "file").read_text() == "precious"

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 
-__all__ = ["find_mounted", "is_mounted"]
+__all__ = ["find_mounted", "has_mount_point", "is_mounted"]
 
 _MAX_NAMESPACES = 10_000
 
@@ -17,6 +17,16 @@ def find_mounted(versions: str) -> frozenset[str]:
 def is_mounted(folder: str) -> bool:
     """Whether some process of this machine may have mounted a folder, or something in it."""
     return any(len(root) > 1 and (folder.endswith(root) or f"{folder}/" in f"{root}/") for root in _list_mounts())
+
+
+def has_mount_point(folder: str) -> bool:
+    """Whether something is mounted on a folder or below it, so that what is seen there is not its own."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+            points = [_unescape(line.split(" ", 5)[4]) for line in file]
+    except (OSError, IndexError):
+        return False
+    return any(f"{point}/".startswith(f"{folder}/") for point in points)
 
 
 def _list_mounts() -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Copies for one task alone: what it has switched on, under the skills' names, gone with the task."""
 
+import logging
 import os
 from contextlib import suppress
 
@@ -12,6 +13,8 @@ from prowess.skill.names import is_standard_name
 from prowess.skill.skill import Skill
 
 __all__ = ["TaskCopies", "remove_dead_tasks"]
+
+_LOG = logging.getLogger("prowess")
 
 
 class TaskCopies:
@@ -53,7 +56,10 @@ def remove_dead_tasks(versions: Versions) -> tuple[str, ...]:
     released: list[str] = []
     for name in names:
         place = versions.layout.task_of_folder(name)
-        released += _remove_if_dead(versions.layout, place, CopyRoot(place, versions))
+        try:
+            released += _remove_if_dead(versions.layout, place, CopyRoot(place, versions))
+        except OSError as error:
+            _LOG.warning("the copies of the task '%s' cannot be removed: %s", name, error)
     return tuple(released)
 
 

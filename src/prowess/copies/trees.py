@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from prowess.copies.disk_failures import disk_failure
+from prowess.copies.mounted import has_mount_point
 from prowess.skill.digest import FileKind
 from prowess.sources.skill_files import UnfitName
 
@@ -197,8 +198,11 @@ def _set_mode_unread(path: str, mode: int) -> None:
 def remove_tree(path: str) -> bool:
     """Remove a file, a link or a whole folder, following no link; say whether all of it is gone.
 
-    What a network file system keeps of files that are still open stays, and goes the next time.
+    What a network file system keeps of files that are still open stays, and goes the next time. So does a folder in
+    which something else is mounted: nothing of that is touched.
     """
+    if has_mount_point(path):
+        return False
     if os.open not in os.supports_dir_fd:
         shutil.rmtree(path, ignore_errors=True)
         return not os.path.lexists(path)

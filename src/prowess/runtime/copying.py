@@ -1,11 +1,11 @@
 """Keep copies of skills for one runtime: all of what an agent sees, or one that is needed now."""
 
 import hashlib
+import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from prowess.copies.user_folders import ensure_user_folders
 from prowess.copies.versions import Pin, Versions
 from prowess.copies.workshop import GRACE_SECONDS
 from prowess.disclosure.agreed_files import SkillChanged
-from prowess.errors import BrokenSkill, WorldError
+from prowess.errors import BrokenSkill
 from prowess.settings import Settings
 from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.problems import Problem, make_problem
@@ -37,6 +37,7 @@ from prowess.state.store import StateStore
 
 __all__ = ["Copying", "Look", "Progress"]
 
+_LOG = logging.getLogger("prowess")
 _MAX_FILE_LISTS = 256
 """How many versions' files are remembered."""
 
@@ -140,8 +141,7 @@ class Copying:
 
     def task(self, task: str) -> TaskCopies:
         """Return the private copies of a task, which are kept until it ends."""
-        with suppress(WorldError):  # What others have left over keeps no task from beginning.
-            self.tidy()
+        self.tidy()
         with self._lock:
             if task not in self._tasks:
                 self._tasks[task] = TaskCopies(self.versions, task, user=self.user)
@@ -172,12 +172,15 @@ class Copying:
         self._roots.clear()
 
     def tidy(self) -> None:
-        """Clear away what others have left over, once in the life of the runtime."""
-        if not self._is_tidied:
-            self._is_tidied = True
-            with telling("what is left over cannot be cleared away"):
-                self.versions.clean_staging()
-                tidy_copies(self.versions, held=self.store.held_digests)
+        """Clear away what others have left over, once in the life of the runtime; what cannot be is logged."""
+        if self._is_tidied:
+            return
+        self._is_tidied = True
+        try:
+            self.versions.clean_staging()
+            tidy_copies(self.versions, held=self.store.held_digests)
+        except OSError as error:
+            _LOG.warning("what was left over among the copies cannot be cleared away: %s", error)
 
     def _let_go(self, released: Sequence[str], root: CopyRoot) -> None:
         self.versions.collect([*released, *root.clean()], held=self.store.held_digests)

@@ -476,7 +476,7 @@ KINDS: dict[str, Kind] = {
     "keeps-changing": Kind(
         _E,
         _E,
-        "Files of the skill were changed while they were copied, again and again.",
+        "Files of the skill were changed while they were read or copied, again and again.",
         "A copy is one whole version of a skill or none; one with half of a change would be neither.",
         "try again when the skill is settled",
     ),
