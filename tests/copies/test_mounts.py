@@ -86,7 +86,7 @@ def test_inside_path_outside_every_mount_has_no_host_path(inside: str) -> None:
 
 def test_dots_that_stay_inside_are_resolved() -> None:
     assert to_host(_MOUNTS, "/shared/skills/a/../b/./c") == "/data/users/u1/skills/active/b/c"
-    assert to_host(_MOUNTS, "/home/../shared/skills/a") == "/data/users/u1/skills/active/a"
+    assert to_host(_MOUNTS, f"/home/..{SHARED_SKILLS}/a") == "/data/users/u1/skills/active/a"
     assert to_inside(_MOUNTS, "/data/users/u1/home/x/../../skills/active//a/") == "/shared/skills/a"
 
 
@@ -208,7 +208,7 @@ def test_link_that_leads_out_of_the_mounts_is_refused(
         ("sub", "/home/link/new", "home/sub/new"),
         ("/home/sub", "/home/link/new", "home/sub/new"),
         ("/shared/skills/pdf", "/home/link/SKILL.md", "active/pdf/SKILL.md"),
-        ("../shared/skills/pdf", "/home/link/SKILL.md", "active/pdf/SKILL.md"),
+        (f"..{SHARED_SKILLS}/pdf", "/home/link/SKILL.md", "active/pdf/SKILL.md"),
         ("/shared/skills/pdf", "/home/link/../pdf/SKILL.md", "active/pdf/SKILL.md"),
         ("missing", "/home/link", "home/missing"),
         ("sub", "/home/sub/../sub/./x", "home/sub/x"),
