@@ -65,6 +65,7 @@ bench: install  ## Measure beside peers and floors, and write bench/RESULTS.md (
 	$(BIN)/python -m bench.discovery
 	$(BIN)/python -m bench.disclosure
 	$(BIN)/python -m bench.sync
+	$(BIN)/python -m bench.execution
 	$(BIN)/python -m bench.recall $(CORPUS)
 
 fuzz: install  ## Throw random folders and bytes at the reader for some minutes (FUZZ_EFFORT=…, FUZZ_SECONDS=…)

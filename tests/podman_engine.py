@@ -4,7 +4,9 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -63,7 +65,10 @@ class Podman:
         )
 
     def remove(self) -> None:
-        """End all containers and delete the store."""
+        """End all containers and delete the store, once nobody else uses it: a late command would make it anew."""
+        deadline = time.monotonic() + _END_SECONDS
+        while self._find_users() and time.monotonic() < deadline:
+            time.sleep(0.1)
         assert self._guard.stdin is not None
         self._guard.stdin.close()
         self._guard.wait(_END_SECONDS)
@@ -94,6 +99,18 @@ class Podman:
 
     def _ask(self, *arguments: str, text: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         return subprocess.run([*self.command, *arguments], input=text, capture_output=True, check=False)
+
+    def _find_users(self) -> list[str]:
+        """Return the processes, besides the guard, that name the store on their command line."""
+        found: list[str] = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if (
+                    process.name != str(self._guard.pid)
+                    and str(self._folder).encode() in (process / "cmdline").read_bytes()
+                ):
+                    found.append(process.name)
+        return found
 
 
 def _find_init() -> str:

@@ -7,13 +7,16 @@ The files are in `golden/`, one folder for each profile. When a text is meant to
 import json
 import os
 import re
-from collections.abc import Iterator
+import shutil
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from prowess.activation.consent import Answer, CallbackAsker, HeadlessAsker
+from prowess.activation.grants import Act
 from prowess.activation.tool_dialects import DIALECTS
 from prowess.policy import PROFILES, BaseDirectory, CatalogText, Mentions, ToolSet
 from prowess.runtime import Runtime, Session
@@ -32,6 +35,30 @@ _ACTIVATE = {
     ToolSet.WORKSPACE: "activateSkill",
     ToolSet.REMCOCHAT: "skills.activate",
 }
+_RUN = "run_skill_script"
+_REPORT = """#!/usr/bin/env python3
+import json, os, sys
+with open(os.environ["PROWESS_INPUT"]) as given, open(os.environ["PROWESS_OUTPUT"] + "/report.txt", "w") as report:
+    report.write(json.load(given)["title"])
+print("arguments:", *sys.argv[1:])
+print("no paper\\u200b left", file=sys.stderr)
+sys.exit(3)
+"""
+_TOOLSET = """
+from prowess_toolset import ToolError, Toolset, tool
+
+class Numbers(Toolset):
+    @tool
+    def divide(self, a: int, b: int = 1) -> float:
+        \"\"\"Divide two numbers.
+
+        a: what is divided
+        b: by how much
+        \"\"\"
+        if not b:
+            raise ToolError("nothing can be divided by zero")
+        return a / b
+"""
 _WITHOUT_PATHS = (CatalogText.XML, CatalogText.JSON)
 _READ = {ToolSet.STANDARD: "read_skill_resource", ToolSet.REMCOCHAT: "skills.readResource"}
 
@@ -88,6 +115,8 @@ def _make_texts(profile: str, root: Path) -> dict[str, str]:
             **dict(_tell(runtime, root)),
             **dict(_call(runtime)),
             **dict(_refuse(runtime)),
+            **dict(_run(runtime, root)),
+            **dict(_bring_tools(runtime, root)),
             **dict(_converse(runtime)),
             **dict(_disclose(runtime)),
         }
@@ -105,6 +134,11 @@ def _tell(runtime: Runtime, root: Path) -> Iterator[tuple[str, str]]:
     yield "prompt-with-active-skills.txt", session.prompt()
     if runtime.policy.tools is ToolSet.REMCOCHAT:
         yield "prompt-for-openai.txt", session.prompt(dialect="openai")
+    if runtime.policy.tools is ToolSet.STANDARD:
+        without_scripts = runtime.session("telling less", skills=["notes", "tasks"])
+        yield "prompt-without-scripts.txt", without_scripts.prompt()
+        names = [tool["name"] for tool in without_scripts.tools("mcp")]
+        yield "tools-without-scripts.json", json.dumps(names, indent=2)
     if runtime.policy.catalog_text in _WITHOUT_PATHS:  # Elsewhere the length of a path decides what fits.
         for budget in (50, 60, 100):
             yield f"catalog-in-{budget}-tokens.txt", runtime.plan(budget=budget).text
@@ -168,6 +202,53 @@ def _refuse(runtime: Runtime) -> Iterator[tuple[str, str]]:
     yield "refused.txt", _show(refusing.call(_ACTIVATE[tools], {"name": "notes"}))
 
 
+def _run(runtime: Runtime, root: Path) -> Iterator[tuple[str, str]]:
+    """What comes of scripts, and of no consent to them."""
+    if runtime.policy.tools is not ToolSet.STANDARD:
+        return
+    fill = {"name": "pdf-fill", "script": "scripts/fill.py"}
+    session = runtime.session("running")
+    yield "ran.txt", _show(session.call(_RUN, fill))
+    yield "unknown-script.txt", _show(session.call(_RUN, fill | {"script": "scripts/fil.py"}))
+    yield "script-of-no-kind.txt", _show(session.call(_RUN, fill | {"script": "references/FIELDS.md"}))
+    yield "bad-arguments-of-a-script.txt", _show(session.call(_RUN, fill | {"arguments": "tax.pdf"}))
+    nobody = runtime.session("nobody running", asker=HeadlessAsker())
+    yield "run-nobody-to-ask.txt", _show(nobody.call(_RUN, fill))
+    refusing = runtime.session("refusing to run", asker=_answering(Answer.REFUSE_ONCE))
+    yield "run-refused.txt", _show(refusing.call(_RUN, fill))
+    with _added(runtime, root, "report", extra="allowed-tools: Read\n", files={"scripts/report.py": _REPORT}):
+        given = {"name": "report", "script": "scripts/report.py", "arguments": ["a b"], "input": {"title": "Tax"}}
+        yield "ran-and-failed.txt", _show(session.call(_RUN, given))
+
+
+def _bring_tools(runtime: Runtime, root: Path) -> Iterator[tuple[str, str]]:
+    """What comes of a skill that brings tools of its own, where the profile reads that it does."""
+    if runtime.policy.tools is not ToolSet.STANDARD:
+        return
+    session = runtime.session("counting")
+    only_use = CallbackAsker(lambda asked: Answer.REFUSE_ONCE if asked.act is Act.RUN else Answer.ALLOW_FOR_SESSION)
+    refusing = runtime.session("counting by hand", asker=only_use)
+    toolset = {"toolsets/index.py": _TOOLSET}
+    with _added(runtime, root, "numbers", extra='toolsets: ["toolsets/index:Numbers"]\n', files=toolset):
+        yield "activated-without-its-tools.txt", _show(refusing.call("activate_skill", {"name": "numbers"}))
+        yield "activated-with-tools.txt", _show(session.call("activate_skill", {"name": "numbers"}))
+        (divide,) = (tool for tool in session.tools("mcp") if "divide" in tool["name"])
+        yield "tool-of-a-skill.json", json.dumps(divide, indent=2)
+        yield "called-tool-of-a-skill.txt", _show(session.call(divide["name"], {"a": 7, "b": 2}))
+        yield "failed-tool-of-a-skill.txt", _show(session.call(divide["name"], {"a": 7, "b": 0}))
+        yield "bad-arguments-of-a-tool.txt", _show(session.call(divide["name"], {"a": "seven"}))
+
+
+@contextmanager
+def _added(runtime: Runtime, root: Path, name: str, *, extra: str, files: dict[str, str]) -> Generator[None]:
+    """Let there be one more skill for a while."""
+    folder = write_skill(root, name, extra=extra, files=files)
+    runtime.rescan()
+    yield
+    shutil.rmtree(folder)
+    runtime.rescan()
+
+
 def _converse(runtime: Runtime) -> Iterator[tuple[str, str]]:
     """What comes of a user's message, and what is given again after compaction."""
     if runtime.policy.mentions is not Mentions.OFF:
@@ -201,6 +282,9 @@ def _normalise(text: str, root: Path) -> str:
     text = text.replace(str(root), "/skills")
     text = re.sub(r'"id": "[0-9a-f]{32}"', '"id": "RECEIPT"', text)
     text = re.sub(r'"session": "([^"#]*)#[0-9a-f]{16}"', r'"session": "\1#TASK"', text)
+    text = re.sub(r"after \d+\.\d s", "after TIME s", text)
+    text = re.sub(r'"seconds": [0-9.]+', '"seconds": TIME', text)
+    text = re.sub(r'"backend": "\w+"', '"backend": "SANDBOX"', text)
     return re.sub(r'"score": [0-9.e-]+', '"score": SCORE', text) + "\n"
 
 
@@ -224,6 +308,8 @@ def _normalise(text: str, root: Path) -> str:
     "R61",
     "R62",
     "R66",
+    "R69",
+    "R96",
     "J7",
     "J8",
 )
@@ -254,6 +340,10 @@ def test_profile_that_hides_paths_has_none_of_the_host_in_any_text(home: Home, p
 def test_model_is_not_told_how_to_lift_a_refusal(home: Home, profile: str) -> None:
     """It may have a shell, and the command is for a person."""
     texts = _make_texts(profile, home.path / "skills")
+    for name in ("run-nobody-to-ask.txt", "run-refused.txt") if profile == "standard" else ():
+        for_model, for_programs = texts[name].split("=" * 40)
+        assert "prowess grants" not in for_model
+        assert ("prowess grants" in for_programs) == (name == "run-nobody-to-ask.txt")
     for name in ("nobody-to-ask.txt", "refused.txt"):
         for_model, for_programs = texts[name].split("=" * 40)
         assert "prowess grants" not in for_model

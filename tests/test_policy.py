@@ -6,7 +6,17 @@ from enum import StrEnum
 import pytest
 
 from prowess import policy
-from prowess.policy import DEFAULT_PROFILE, PROFILES, STRICT_READING, Limits, Policy, Prompting
+from prowess.policy import (
+    DEFAULT_PROFILE,
+    PROFILES,
+    STRICT_READING,
+    AllowedTools,
+    Execution,
+    Limits,
+    Policy,
+    Prompting,
+    RunLimits,
+)
 
 _SOURCES = {
     "standard": [
@@ -63,6 +73,22 @@ _VALUES = {
     "binary": ["base64", "base64", "base64", "base64", "refuse"],
     "base_directory": ["shared", "shared", "task-private", "none", "none"],
     "prompting.budget": [2_000] * 5,
+    "execution.enabled": [True] * 5,
+    "execution.backend": ["auto"] * 5,
+    "execution.consent": ["ask"] * 5,
+    "execution.work_folder": ["skill"] * 5,
+    "execution.workspace": ["none"] * 5,
+    "execution.network": ["none"] * 5,
+    "execution.allowed_tools": ["advise", "advise", "advise", "advise", "log"],
+    "execution.tools": [("*",)] * 5,
+    "execution.packages": ["ask"] * 5,
+    "execution.secrets": ["file"] * 5,
+    "execution.host_variables": [()] * 5,
+    "execution.programs": [()] * 5,
+    "execution.image": [""] * 5,
+    "execution.spare_containers": [False] * 5,
+    "execution.keep_outputs_days": [7] * 5,
+    "execution.limits": [RunLimits()] * 5,
     "limits.max_skills": [1_000_000, 1_000_000, 1_000_000, 1_000_000, 200],
     "limits.max_skill_md_bytes": [200_000] * 5,
     "limits.max_resource_bytes": [2_000_000] * 5,
@@ -96,11 +122,17 @@ def test_profiles_have_the_values_of_their_documents(value: str) -> None:
 
 def test_table_of_these_tests_knows_everything_that_profiles_can_differ_in() -> None:
     assert {value.partition(".")[0] for value in _VALUES} | {"sources"} == {field.name for field in fields(Policy)}
+    in_execution = [value.removeprefix("execution.") for value in _VALUES if value.startswith("execution.")]
+    assert in_execution == [field.name for field in fields(Execution)]
 
 
 def test_profiles_differ_in_nothing_but_what_the_table_has() -> None:
     """What a profile does not say is as in the standard one."""
     assert {profile.prompting for profile in PROFILES.values()} == {Prompting()}
+    assert [profile.execution for profile in PROFILES.values()] == [
+        *[Execution()] * 4,
+        Execution(allowed_tools=AllowedTools.LOG),
+    ]
     assert [profile.limits for profile in PROFILES.values()] == [*[Limits()] * 4, Limits(max_skills=200)]
 
 
@@ -128,6 +160,22 @@ def test_limits_have_the_defaults_of_the_documents() -> None:
         max_skill_md_bytes=200_000,
         max_resource_bytes=2_000_000,
     )
+
+
+@pytest.mark.requirement("R96")
+def test_runs_have_these_bounds_unless_it_is_said() -> None:
+    assert RunLimits() == RunLimits(
+        timeout_seconds=60.0,
+        output_bytes=1_000_000,
+        memory_bytes=512 * 1024 * 1024,
+        processes=128,
+        cpu_seconds=120,
+        file_bytes=64 * 1024 * 1024,
+        folder_bytes=64 * 1024 * 1024,
+        output_files=1_000,
+        scratch_bytes=64 * 1024 * 1024,
+    )
+    assert {profile.execution.limits for profile in PROFILES.values()} == {RunLimits()}
 
 
 def test_strict_reading_is_strict_and_the_standard_is_not() -> None:

@@ -8,6 +8,7 @@ import prowess
 def test_public_names_are_these() -> None:
     assert prowess.__all__ == [
         "Access",
+        "Act",
         "Activation",
         "Answer",
         "BrokenSkill",
@@ -20,6 +21,7 @@ def test_public_names_are_these() -> None:
         "Manifest",
         "Mount",
         "NotFound",
+        "OutputFile",
         "Permissions",
         "Pin",
         "Plan",
@@ -30,6 +32,10 @@ def test_public_names_are_these() -> None:
         "Reason",
         "Receipt",
         "Refused",
+        "Rights",
+        "RunReceipt",
+        "RunRequest",
+        "RunResult",
         "Runtime",
         "Session",
         "Settings",

@@ -12,15 +12,20 @@ from prowess.catalog.switches import EVERY_AGENT, Switch
 from prowess.errors import SettingsError
 from prowess.policy import (
     PROFILES,
+    AllowedTools,
+    Backend,
     BaseDirectory,
     BinaryResources,
     CatalogText,
     Consent,
+    Execution,
     Limits,
     Links,
     Mentions,
     MissingDescription,
     NameRule,
+    NetworkUse,
+    Packages,
     Parse,
     ProjectTrust,
     Prompting,
@@ -28,12 +33,16 @@ from prowess.policy import (
     Refresh,
     SameName,
     Scan,
+    ScriptConsent,
+    SecretKeeping,
     SessionMemory,
     SourceKind,
     TokenCounting,
     ToolSet,
     TriggerUse,
     UnknownKeys,
+    WorkFolder,
+    WorkspaceAccess,
 )
 from prowess.settings import SETTINGS, AgentSettings, Setting, Settings, load_settings, render_template
 
@@ -71,6 +80,30 @@ _GOOD: dict[str, tuple[str, object]] = {
     "activation.base_directory": ('"host"', BaseDirectory.HOST),
     "resources.binary": ('"refuse"', BinaryResources.REFUSE),
     "copies.durable": ("false", False),
+    "execution.enabled": ("false", False),
+    "execution.backend": ('"podman"', Backend.PODMAN),
+    "execution.consent": ('"with-activation"', ScriptConsent.WITH_ACTIVATION),
+    "execution.work_folder": ('"workspace"', WorkFolder.WORKSPACE),
+    "execution.workspace": ('"read"', WorkspaceAccess.READ),
+    "execution.network": ('"granted"', NetworkUse.GRANTED),
+    "execution.allowed_tools": ('"enforce"', AllowedTools.ENFORCE),
+    "execution.tools": ('["Bash(git:*)", "Read"]', ("Bash(git:*)", "Read")),
+    "execution.packages": ('"off"', Packages.OFF),
+    "execution.secrets": ('"keyring"', SecretKeeping.KEYRING),
+    "execution.host_variables": ('["GITHUB_TOKEN", "CI"]', ("GITHUB_TOKEN", "CI")),
+    "execution.programs": ('["/opt/tools"]', ("/opt/tools",)),
+    "execution.image": ('"debian:12"', "debian:12"),
+    "execution.spare_containers": ("true", True),
+    "execution.keep_outputs_days": ("30", 30),
+    "execution.timeout_seconds": ("11", 11),
+    "execution.output_bytes": ("12", 12),
+    "execution.memory_bytes": ("13", 13),
+    "execution.processes": ("14", 14),
+    "execution.cpu_seconds": ("15", 15),
+    "execution.file_bytes": ("16", 16),
+    "execution.folder_bytes": ("17", 17),
+    "execution.output_files": ("18", 18),
+    "execution.scratch_bytes": ("19", 19),
     "limits.max_depth": ("3", 3),
     "limits.max_folders": ("4", 4),
     "limits.max_skills": ("5", 5),
@@ -117,6 +150,30 @@ _WRONG = {
     ),
     "resources.binary": ('"skip"', 'it should be one of "base64", "refuse"'),
     "copies.durable": ("1", "it should be true or false"),
+    "execution.enabled": ('"on"', "it should be true or false"),
+    "execution.backend": ('"host"', 'it should be one of "auto", "bubblewrap", "docker", "podman"'),
+    "execution.consent": ("false", 'it should be one of "ask", "with-activation", "never"'),
+    "execution.work_folder": ('"/tmp"', 'it should be one of "skill", "workspace"'),
+    "execution.workspace": ("true", 'it should be one of "none", "read", "write"'),
+    "execution.network": ("true", 'it should be one of "none", "granted"'),
+    "execution.allowed_tools": ('"*"', 'it should be one of "log", "advise", "enforce"'),
+    "execution.tools": ('"*"', "it should be a list of texts"),
+    "execution.packages": ("true", 'it should be one of "ask", "off"'),
+    "execution.secrets": ('"vault"', 'it should be one of "file", "keyring"'),
+    "execution.host_variables": ("[true]", "it should be a list of texts"),
+    "execution.programs": ('"/opt"', "it should be a list of texts"),
+    "execution.image": ("3.13", "it should be a text"),
+    "execution.spare_containers": ("2", "it should be true or false"),
+    "execution.keep_outputs_days": ("0", "it should be a whole number from 1 up"),
+    "execution.timeout_seconds": ("0", "it should be a whole number from 1 up"),
+    "execution.output_bytes": ('"1 MB"', "it should be a whole number from 1 up"),
+    "execution.memory_bytes": ("-1", "it should be a whole number from 1 up"),
+    "execution.processes": ("true", "it should be a whole number from 1 up"),
+    "execution.cpu_seconds": ("1.5", "it should be a whole number from 1 up"),
+    "execution.file_bytes": ("[]", "it should be a whole number from 1 up"),
+    "execution.folder_bytes": ("{}", "it should be a whole number from 1 up"),
+    "execution.output_files": ("-3", "it should be a whole number from 1 up"),
+    "execution.scratch_bytes": ('"all"', "it should be a whole number from 1 up"),
     "limits.max_depth": ("0", "it should be a whole number from 1 up"),
     "limits.max_folders": ("-1", "it should be a whole number from 1 up"),
     "limits.max_skills": ("true", "it should be a whole number from 1 up"),
@@ -152,6 +209,13 @@ def _value_of(settings: Settings, target: str) -> object:
     return value
 
 
+def _put_back(value: Any, plain: Any, path: list[str]) -> Any:
+    """Return the value with the field at the end of this path as the plain one has it."""
+    name, *rest = path
+    part = getattr(plain, name)
+    return replace(value, **{name: _put_back(getattr(value, name), part, rest) if rest else part})
+
+
 def test_tables_of_these_tests_know_every_setting() -> None:
     paths = [setting.path for setting in SETTINGS]
     assert list(_GOOD) == paths
@@ -168,16 +232,7 @@ def test_setting_is_taken(tmp_path: Path, setting: Setting) -> None:
 @pytest.mark.parametrize("setting", [one for one in SETTINGS if one.path != "profile"], ids=lambda one: one.path)
 def test_setting_changes_nothing_else(tmp_path: Path, setting: Setting) -> None:
     settings, plain = _load(tmp_path, _written(setting, _GOOD[setting.path][0])), _load(tmp_path, "")
-    top, _, rest = setting.target.partition(".")
-    if top == "policy" and "." in rest:
-        part, _, field = rest.partition(".")
-        inner = replace(getattr(settings.policy, part), **{field: getattr(getattr(plain.policy, part), field)})
-        settings = replace(settings, policy=replace(settings.policy, **{part: inner}))
-    elif rest:
-        inner = replace(getattr(settings, top), **{rest: getattr(getattr(plain, top), rest)})
-        settings = replace(settings, **{top: inner})
-    else:
-        settings = replace(settings, **{top: getattr(plain, top)})
+    settings = _put_back(settings, plain, setting.target.split("."))
     assert settings == plain
 
 
@@ -500,7 +555,8 @@ def test_template_with_every_line_uncommented_is_accepted(tmp_path: Path) -> Non
     settings = _load(tmp_path, text)
     assert {f"{table}.{key}" if table else key for table, key in _keys(values)} >= {one.path for one in SETTINGS}
     shown = Prompting(budget_tokens=2_000, pins=("repo-survey",))
-    assert settings.policy == replace(PROFILES["standard"], prompting=shown)
+    samples = Execution(host_variables=("GITHUB_TOKEN",), programs=("/opt",), image="python:3.13-slim")
+    assert settings.policy == replace(PROFILES["standard"], prompting=shown, execution=samples)
     assert settings.switches == {
         (EVERY_AGENT, "pdf-fill"): Switch.OFF,
         ("reviewer", "repo-survey"): Switch.NAME_ONLY,

@@ -8,10 +8,16 @@ import pytest
 from tests.skills_on_disk import Home
 
 _FOR_SOME_ONLY = frozenset(
-    {"asyncio", "numpy", "psycopg", "re2", "rich", "safetensors", "tiktoken", "tokenizers", "wordllama"}
+    {"asyncio", "keyring", "numpy", "psycopg", "re2", "rich", "safetensors", "tiktoken", "tokenizers", "wordllama"}
 )
 """What only some settings, skills or terminals need."""
-_HEAVY = _FOR_SOME_ONLY | {"difflib", "json", "msgspec", "prowess.runtime", "sqlite3", "tomllib", "yaml"}
+_FOR_SOME_RUNS_ONLY = frozenset(
+    f"prowess.execution.{name}" for name in ("container_sandbox", "environments", "locking", "redaction", "uv_command")
+)
+_FOR_RUNS_ONLY = _FOR_SOME_RUNS_ONLY | {"subprocess", "prowess.execution.bubblewrap_sandbox"}
+_HEAVY = (
+    _FOR_SOME_ONLY | _FOR_RUNS_ONLY | {"difflib", "json", "msgspec", "prowess.runtime", "sqlite3", "tomllib", "yaml"}
+)
 _COMMAND = """
 import sys
 from prowess.surfaces.cli.main import main
@@ -63,7 +69,7 @@ def test_command_line_loads_click_and_nothing_heavy(option: str) -> None:
 def test_runtime_can_be_imported_without_a_database_or_an_extra(name: str) -> None:
     loaded = _modules_after(f"from {name} import Runtime")
     assert "prowess.runtime.runtime" in loaded
-    assert _find(loaded, _FOR_SOME_ONLY | {"click", "sqlite3", "tomllib"}) == set()
+    assert _find(loaded, _FOR_SOME_ONLY | _FOR_RUNS_ONLY | {"click", "sqlite3", "tomllib"}) == set()
 
 
 @pytest.mark.slow
@@ -82,13 +88,22 @@ def test_runtime_can_be_imported_without_a_database_or_an_extra(name: str) -> No
         ["grants"],
         ["sessions"],
         ["usage"],
+        ["secrets"],
     ],
     ids=" ".join,
 )
 def test_command_loads_no_library_that_only_others_need(home: Home, arguments: list[str]) -> None:
     loaded = _modules_after(_COMMAND.format(arguments=arguments))
     assert "prowess.runtime" in loaded
-    assert _find(loaded, _FOR_SOME_ONLY) == set()
+    assert _find(loaded, _FOR_SOME_ONLY | _FOR_RUNS_ONLY) == set()
+
+
+@pytest.mark.slow
+def test_run_loads_one_sandbox_and_nothing_that_only_other_runs_need(home: Home) -> None:
+    arguments = ["run", "scheduling", "scripts/next_dates.py", "--yes", "--backend", "bubblewrap", "--", "--help"]
+    loaded = _modules_after(_COMMAND.format(arguments=arguments))
+    assert "prowess.execution.bubblewrap_sandbox" in loaded
+    assert _find(loaded, _FOR_SOME_ONLY | _FOR_SOME_RUNS_ONLY) == set()
 
 
 @pytest.mark.slow

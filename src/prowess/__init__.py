@@ -15,19 +15,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from prowess.activation.consent import Answer, CallbackAsker, Confirmation, ConsentAsker, Question
-    from prowess.activation.grants import Decision, Grant
-    from prowess.activation.receipts import Receipt, UsageReport
+    from prowess.activation.grants import Act, Decision, Grant
+    from prowess.activation.receipts import Receipt, RunReceipt, UsageReport
     from prowess.catalog.catalog import Catalog
     from prowess.catalog.switches import Switch
     from prowess.catalog.views import Reason, View
-    from prowess.copies.mounts import Access, Mount, Permissions
+    from prowess.containers.mounts import Access, Mount, Permissions
     from prowess.copies.sync import SyncReport
     from prowess.copies.versions import Pin
     from prowess.disclosure.planner import Plan
     from prowess.errors import BrokenSkill, NotFound, ProwessError, Refused, SettingsError, ToolInputError, WorldError
+    from prowess.execution.jobs import OutputFile
+    from prowess.execution.rights import Rights
     from prowess.policy import Policy
     from prowess.runtime.activator import Activation
     from prowess.runtime.reception import ToolUse
+    from prowess.runtime.run_results import RunRequest, RunResult
     from prowess.runtime.runtime import Runtime
     from prowess.runtime.session import Session
     from prowess.runtime.tool_results import ToolResult
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Access",
+    "Act",
     "Activation",
     "Answer",
     "BrokenSkill",
@@ -51,6 +55,7 @@ __all__ = [
     "Manifest",
     "Mount",
     "NotFound",
+    "OutputFile",
     "Permissions",
     "Pin",
     "Plan",
@@ -61,6 +66,10 @@ __all__ = [
     "Reason",
     "Receipt",
     "Refused",
+    "Rights",
+    "RunReceipt",
+    "RunRequest",
+    "RunResult",
     "Runtime",
     "Session",
     "Settings",
@@ -85,12 +94,16 @@ _HOMES = {
         "CallbackAsker",
         "Confirmation",
         "ConsentAsker",
-        "Decision",
         "Question",
     ),
-    "prowess.activation.grants": ("Decision", "Grant"),
+    "prowess.activation.grants": (
+        "Act",
+        "Decision",
+        "Grant",
+    ),
     "prowess.activation.receipts": (
         "Receipt",
+        "RunReceipt",
         "UsageReport",
     ),
     "prowess.catalog.catalog": ("Catalog",),
@@ -99,7 +112,7 @@ _HOMES = {
         "Reason",
         "View",
     ),
-    "prowess.copies.mounts": (
+    "prowess.containers.mounts": (
         "Access",
         "Mount",
         "Permissions",
@@ -116,9 +129,15 @@ _HOMES = {
         "ToolInputError",
         "WorldError",
     ),
+    "prowess.execution.jobs": ("OutputFile",),
+    "prowess.execution.rights": ("Rights",),
     "prowess.policy": ("Policy",),
     "prowess.runtime.activator": ("Activation",),
     "prowess.runtime.reception": ("ToolUse",),
+    "prowess.runtime.run_results": (
+        "RunRequest",
+        "RunResult",
+    ),
     "prowess.runtime.runtime": ("Runtime",),
     "prowess.runtime.session": ("Session",),
     "prowess.runtime.tool_results": ("ToolResult",),

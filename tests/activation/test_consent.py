@@ -1,6 +1,7 @@
 """Consent, as far as it is decided without asking anybody."""
 
 import hashlib
+from dataclasses import fields, replace
 from itertools import product
 
 import pytest
@@ -20,10 +21,11 @@ from prowess.activation.consent import (
     Verdict,
     compare_files,
     decide_consent,
+    decide_run,
 )
-from prowess.activation.grants import Decision, Grant, Scope
+from prowess.activation.grants import Act, Decision, Grant, Scope
 from prowess.catalog.switches import SwitchKey
-from prowess.policy import Consent
+from prowess.policy import Consent, ScriptConsent
 from prowess.skill.digest import FileKind, SkillFile, digest_files
 
 
@@ -126,6 +128,126 @@ def test_laws_of_consent(digest: str, vouched: bool, trusted: bool, is_active: b
         assert isinstance(verdicts[Consent.ASK], Allow)
 
 
+# Verdicts on runs
+
+
+def _run_grant(scope: Scope = Scope.ALWAYS, *powers: str, decision: Decision = Decision.ALLOW) -> Grant:
+    return replace(_grant(decision, scope), act=Act.RUN, powers=powers)
+
+
+_USES: tuple[Verdict, ...] = (
+    *(Allow(reason) for reason in ("trusted", "active", "once", "session", "always", "not-asked")),
+    Ask(),
+    Deny("refused"),
+    Deny("no-digest"),
+)
+_RUN_GRANTS = (
+    None,
+    *(_run_grant(scope, *powers) for scope in (Scope.SESSION, Scope.ALWAYS) for powers in ((), ("network",))),
+    *(_run_grant(scope, decision=Decision.REFUSE) for scope in (Scope.SESSION, Scope.ALWAYS)),
+)
+
+
+_AGREED = Allow("always")
+
+
+def _decide_run(
+    policy: ScriptConsent,
+    *powers: str,
+    use: Verdict = _AGREED,
+    grant: Grant | None = None,
+    digest: str = "d",
+) -> Verdict:
+    return decide_run(policy, use=use, grant=grant, powers=powers, digest=digest)
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize(
+    ("policy", "plain", "with_powers"),
+    [
+        (ScriptConsent.ASK, Ask(), Ask()),
+        (ScriptConsent.WITH_ACTIVATION, Allow("session"), Ask()),
+        (ScriptConsent.NEVER, Allow("not-asked"), Ask()),
+    ],
+)
+def test_run_that_nobody_decided_on_is_as_the_policy_says(
+    policy: ScriptConsent, plain: Verdict, with_powers: Verdict
+) -> None:
+    assert _decide_run(policy, use=Allow("session")) == plain
+    assert _decide_run(policy, "network", use=Allow("session")) == with_powers
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize("reason", ["trusted", "active", "not-asked", "always"])
+def test_trust_in_a_skill_is_no_consent_to_its_scripts(reason: str) -> None:
+    assert _decide_run(ScriptConsent.ASK, use=Allow(reason)) == Ask()
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize("policy", ScriptConsent)
+@pytest.mark.parametrize("use", [Allow("trusted"), Ask()])
+def test_what_was_said_of_runs_counts_for_the_powers_that_it_was_about(policy: ScriptConsent, use: Verdict) -> None:
+    granted = {scope: _run_grant(scope, "network", "secret:A") for scope in (Scope.SESSION, Scope.ALWAYS)}
+    verdicts = {
+        (scope, powers): _decide_run(policy, *powers, use=use, grant=grant)
+        for scope, grant in granted.items()
+        for powers in ((), ("network",), ("network", "secret:A"), ("network", "secret:B"))
+    }
+    assert verdicts == {
+        **{(scope, powers): Allow(scope.value) for scope, powers in verdicts if "secret:B" not in powers},
+        **{(scope, ("network", "secret:B")): Ask() for scope in granted},
+    }
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize("policy", ScriptConsent)
+@pytest.mark.parametrize("scope", [Scope.SESSION, Scope.ALWAYS])
+def test_refused_run_stays_refused(policy: ScriptConsent, scope: Scope) -> None:
+    refusal = _run_grant(scope, "network", decision=Decision.REFUSE)
+    assert _decide_run(policy, grant=refusal) == Deny("refused")
+    assert _decide_run(policy, "network", grant=refusal) == Deny("refused")
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize("policy", ScriptConsent)
+def test_nothing_runs_of_a_skill_that_nobody_agreed_to_use(policy: ScriptConsent) -> None:
+    """Also where running itself is not asked about."""
+    assert _decide_run(policy, use=Ask()) == Ask()
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize("policy", ScriptConsent)
+def test_consent_to_use_is_no_consent_to_powers(policy: ScriptConsent) -> None:
+    to_use = replace(_ALWAYS, powers=("network",))
+    assert _decide_run(policy, "network", grant=to_use) == Ask()
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize("policy", ScriptConsent)
+@pytest.mark.parametrize("use", _USES, ids=str)
+def test_laws_of_running(policy: ScriptConsent, use: Verdict) -> None:
+    for grant, powers, digest in product(_RUN_GRANTS, [(), ("network",), ("secret:A",)], ["", "d"]):
+        _expect_laws_of_running(policy, use, grant, powers=powers, digest=digest)
+
+
+def _expect_laws_of_running(
+    policy: ScriptConsent, use: Verdict, grant: Grant | None, *, powers: tuple[str, ...], digest: str
+) -> None:
+    """What may not be used does not run; nor what no digest holds fast; powers are had only by consent to them."""
+    verdict = _decide_run(policy, *powers, use=use, grant=grant, digest=digest)
+    if isinstance(use, Deny):
+        assert verdict == use
+    elif not digest:
+        assert verdict == Deny("no-digest")
+    elif grant is not None and grant.decision is Decision.REFUSE:
+        assert verdict == Deny("refused")
+    else:
+        is_covered = grant is not None and grant.covers(powers)
+        assert not isinstance(verdict, Deny)
+        assert not is_covered or isinstance(verdict, Allow)
+        assert not isinstance(verdict, Allow) or is_covered or (not powers and isinstance(use, Allow))
+
+
 # Answers and askers
 
 
@@ -146,6 +268,29 @@ _QUESTION = Question("q", "chat", "activateSkill", "user:pdf", "repo-survey", "S
 def test_question_has_a_title() -> None:
     """S18."""
     assert _QUESTION.title == 'Activate skill "repo-survey"'
+
+
+@pytest.mark.requirement("R126")
+@pytest.mark.parametrize(
+    ("script", "title"),
+    [
+        ("scripts/count.py", 'Run scripts/count.py of skill "repo-survey"'),
+        ("", 'Run tools of skill "repo-survey"'),
+    ],
+)
+def test_question_of_a_run_says_what_is_to_run(script: str, title: str) -> None:
+    assert replace(_QUESTION, act=Act.RUN, script=script).title == title
+
+
+@pytest.mark.requirement("R126")
+def test_question_of_a_run_tells_its_arguments_powers_and_packages() -> None:
+    told = {field.name: getattr(_QUESTION, field.name) for field in fields(Question)[-5:]}
+    assert told == {"act": Act.USE, "script": "", "arguments": (), "powers": (), "packages": ()}
+    question = replace(
+        _QUESTION, act=Act.RUN, arguments=("--all", "."), powers=("packages:0123",), packages=("rich==14.0.0",)
+    )
+    seen = CallbackAsker(lambda asked: Answer.ALLOW_ONCE if asked == question else None)
+    assert (seen.ask(question), seen.ask(_QUESTION)) == (Answer.ALLOW_ONCE, None)
 
 
 @pytest.mark.requirement("K1")

@@ -12,11 +12,14 @@ from prowess.activation.tools import make_tools
 from prowess.errors import ToolInputError
 from prowess.policy import ToolSet
 
-_ACTIVATE, _READ, _SEARCH, _ = make_tools(ToolSet.STANDARD, names=["pdf-fill"])
+_ACTIVATE, _READ, _RUN, _SEARCH, _ = make_tools(ToolSet.STANDARD, names=["pdf-fill"])
+_FILL: dict[str, object] = {"name": "pdf-fill", "script": "scripts/fill.py"}
+_NOTHING: dict[str, object] = {"arguments": list[str](), "input": dict[str, object]()}
+_KEYS = ["query", "limit", "name", "script", "arguments", "input", "\ud800"]
 
 any_json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.sampled_from("ab\ud800\0技")),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["query", "limit", "\ud800"]), inner),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_KEYS), inner),
     max_leaves=6,
 )
 
@@ -70,6 +73,58 @@ def test_wrong_arguments_are_answered_with_what_is_wanted(arguments: dict[str, o
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (_FILL, _FILL),
+        (_FILL | {"arguments": None, "input": None}, _FILL),
+        (_FILL | _NOTHING, _FILL | _NOTHING),
+        (
+            _FILL | {"arguments": ["--form", "a b", ""], "input": {"fields": [1, None, {"技": True}]}},
+            _FILL | {"arguments": ["--form", "a b", ""], "input": {"fields": [1, None, {"技": True}]}},
+        ),
+        (
+            '{"name": "pdf-fill", "script": "scripts/fill.py", "arguments": ["x"], "input": {"a": 1.5}}',
+            _FILL | {"arguments": ["x"], "input": {"a": 1.5}},
+        ),
+        pytest.param(_FILL | {"arguments": ["x"] * 1_000}, _FILL | {"arguments": ["x"] * 1_000}, id="1,000 items"),
+    ],
+)
+def test_lists_and_objects_come_as_they_are(given: dict[str, object] | str, expected: dict[str, object]) -> None:
+    assert parse_arguments(_RUN, given) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({}, "the argument 'name' is missing"),
+        ({"name": "pdf-fill"}, "the argument 'script' is missing"),
+        (_FILL | {"script": ["scripts/fill.py"]}, "'script' must be a text"),
+        (_FILL | {"arguments": "--form a"}, "'arguments' must be a list of texts"),
+        (_FILL | {"arguments": {"form": "a"}}, "'arguments' must be a list of texts"),
+        (_FILL | {"arguments": False}, "'arguments' must be a list of texts"),
+        (_FILL | {"arguments": ["a", 1]}, "'arguments' must be a list of texts"),
+        (_FILL | {"arguments": [None]}, "'arguments' must be a list of texts"),
+        (_FILL | {"arguments": [["a"]]}, "'arguments' must be a list of texts"),
+        (_FILL | {"arguments": ["a"] * 1_001}, "'arguments' has more than 1,000 items"),
+        (_FILL | {"arguments": ["a", "b" * 100_001]}, "'arguments' has more than 100,000 characters"),
+        (_FILL | {"arguments": ["a", "\ud800"]}, "'arguments' holds half of a character, which no text can"),
+        (_FILL | {"input": "{}"}, "'input' must be an object"),
+        (_FILL | {"input": [1]}, "'input' must be an object"),
+        (_FILL | {"input": 0}, "'input' must be an object"),
+        (_FILL | {"timeout": 5}, "no argument 'timeout'"),
+    ],
+)
+def test_wrong_lists_and_objects_are_answered_with_what_is_wanted(
+    arguments: dict[str, object] | str, complaint: str
+) -> None:
+    assert _complaint(arguments, _RUN) == (
+        "bad-arguments",
+        f"run_skill_script: {complaint}",
+        "arguments: name: string, script: string, arguments (optional): array, input (optional): object",
+    )
+
+
 def test_name_that_is_not_enumerated_is_left_to_the_session() -> None:
     """It knows what is visible by the time of the call, and answers with a list of that."""
     assert parse_arguments(_ACTIVATE, {"name": "unknown"}) == {"name": "unknown"}
@@ -85,3 +140,17 @@ def test_any_json_is_parsed_or_complained_of(value: object) -> None:
         return
     assert set(found) <= {"query", "limit"}
     found["query"].encode()
+
+
+@given(arguments=any_json, extra=any_json)
+def test_any_json_as_a_list_and_an_object_is_parsed_or_complained_of(arguments: object, extra: object) -> None:
+    given = json.dumps(_FILL | {"arguments": arguments, "input": extra})
+    try:
+        found = parse_arguments(_RUN, given)
+    except ToolInputError as error:
+        error.message.encode()
+        return
+    kept = {key: value for key, value in (("arguments", arguments), ("input", extra)) if value is not None}
+    assert found == _FILL | kept
+    "".join(found.get("arguments", ())).encode()
+    assert isinstance(found.get("input", {}), dict)

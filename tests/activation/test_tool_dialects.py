@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from prowess.activation.tool_dialects import DIALECTS, Dialect, find_tool, render_tools, wire_name
-from prowess.activation.tools import Schema, Tool, make_tools
+from prowess.activation.tools import Role, Schema, Tool, make_tools
 from prowess.errors import SettingsError, ToolInputError
 from prowess.policy import ToolSet
 
@@ -76,6 +76,27 @@ def test_each_dialect_has_its_own_shape() -> None:
             "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("role", "reads_only", "is_open"),
+    [
+        pytest.param(Role.ACTIVATE, False, False, id="activate"),
+        pytest.param(Role.READ, True, False, id="read"),
+        pytest.param(Role.SEARCH, True, False, id="search"),
+        pytest.param(Role.DEACTIVATE, False, False, id="deactivate"),
+        pytest.param(Role.RUN, False, False, id="run"),
+        pytest.param(Role.TOOLSET, False, True, id="what a skill brings may do anything"),
+    ],
+)
+def test_annotations_say_what_a_role_does(role: Role, reads_only: bool, is_open: bool) -> None:
+    tool = Tool("do_it", role, "Do it", "Does it.", {"type": "object"})
+    (row,) = render_tools([tool], "mcp")
+    assert row["annotations"] == {"readOnlyHint": reads_only, "destructiveHint": False, "openWorldHint": is_open}
+
+
+def test_table_of_these_tests_knows_every_role() -> None:
+    assert list(Role) == [Role.ACTIVATE, Role.READ, Role.SEARCH, Role.DEACTIVATE, Role.RUN, Role.TOOLSET]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -20,6 +20,7 @@ _NAMES = ("pdf-fill", "repo-survey")
             {
                 "activate_skill": (Role.ACTIVATE, ["name", "arguments"], ["name"]),
                 "read_skill_resource": (Role.READ, ["name", "path", "lines"], ["name", "path"]),
+                "run_skill_script": (Role.RUN, ["name", "script", "arguments", "input"], ["name", "script"]),
                 "search_skills": (Role.SEARCH, ["query", "limit"], ["query"]),
                 "deactivate_skill": (Role.DEACTIVATE, ["name"], ["name"]),
             },
@@ -74,6 +75,38 @@ def test_no_visible_skill_is_no_tool(tool_set: ToolSet) -> None:
     assert make_tools(tool_set, names=()) == ()
 
 
+@pytest.mark.parametrize("tool_set", ToolSet)
+def test_tools_of_an_unwanted_role_are_left_out_and_the_rest_stays_as_it_is(tool_set: ToolSet) -> None:
+    made = make_tools(tool_set, names=_NAMES)
+    for role in Role:
+        left = make_tools(tool_set, names=_NAMES, without=(role,))
+        assert left == tuple(tool for tool in made if tool.role is not role)
+    assert make_tools(tool_set, names=_NAMES, without=tuple(Role)) == ()
+
+
+@pytest.mark.requirement("R96")
+def test_script_is_given_texts_and_data() -> None:
+    (tool,) = make_tools(ToolSet.STANDARD, names=_NAMES, without=set(Role) - {Role.RUN})
+    assert tool.schema == {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "The skill's name."},
+            "script": {"type": "string", "description": "The script, relative to the skill's folder."},
+            "arguments": {
+                "type": "array",
+                "description": "Its arguments, one text each; none without it.",
+                "items": {"type": "string"},
+            },
+            "input": {
+                "type": "object",
+                "description": "Data that it reads as JSON from the file in PROWESS_INPUT.",
+            },
+        },
+        "required": ["name", "script"],
+        "additionalProperties": False,
+    }
+
+
 @pytest.mark.parametrize("tool_set", _WITH_TOOLS)
 def test_schema_says_all_that_a_provider_asks_of_it(tool_set: ToolSet) -> None:
     for tool in make_tools(tool_set, names=_NAMES):
@@ -81,7 +114,9 @@ def test_schema_says_all_that_a_provider_asks_of_it(tool_set: ToolSet) -> None:
         assert tool.schema["additionalProperties"] is False
         assert set(tool.schema["required"]) <= set(tool.schema["properties"])
         for parameter in tool.schema["properties"].values():
-            assert parameter["type"] in ("string", "integer")
+            assert parameter["type"] in ("string", "integer", "array", "object")
+            # Some providers refuse an array that does not say what it holds.
+            assert parameter.get("items") == ({"type": "string"} if parameter["type"] == "array" else None)
             assert parameter["description"].endswith(".")
         assert tool.description.endswith(".")
         assert tool.title

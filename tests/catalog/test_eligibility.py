@@ -12,6 +12,13 @@ from tests.catalog.probes import PaperProbe
 _LINUX: Probe = PaperProbe(frozenset({"git", "uv"}), frozenset({"TOKEN"}), "linux", (3, 12, 4))
 
 
+@pytest.mark.requirement("K3")
+def test_place_without_python_says_so() -> None:
+    bare = PaperProbe(frozenset(), frozenset(), "linux", ())
+    missing = ("there is no Python, and <4 is needed",)
+    assert decide_eligibility(Requirements(python="<4"), bare) == missing
+
+
 @pytest.mark.requirement("R121", "K3")
 @pytest.mark.parametrize(
     ("requires", "missing"),

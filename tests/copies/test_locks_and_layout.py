@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.copies.layout import Layout, RootPlace, folder_name
-from prowess.copies.locks import Hold, hold_lock, take_lock, try_lock
 from prowess.errors import SettingsError
+from prowess.sources.locks import Hold, hold_lock, take_lock, try_lock
 from tests.sources.building import ask_child
 
 _LAYOUT = Layout("/home")
@@ -119,7 +119,7 @@ def test_link_in_the_place_of_a_lock_is_not_followed(lock: str, tmp_path: Path) 
 def test_lock_holds_between_processes_and_is_not_inherited(lock: str) -> None:
     script = """
 import json, subprocess, sys
-from prowess.copies.locks import Hold, try_lock
+from prowess.sources.locks import Hold, try_lock
 print(json.dumps(try_lock(sys.argv[1], Hold.SHARED) is None))
 """
     with hold_lock(lock, Hold.ALONE):

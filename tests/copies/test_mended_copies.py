@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prowess.copies.layout import Layout, RootPlace
-from prowess.copies.locks import Hold, hold_lock, try_lock
 from prowess.copies.mounted import is_mounted
 from prowess.copies.occupancy import Occupancy
 from prowess.copies.plan import Place, SyncPlan
@@ -20,6 +19,7 @@ from prowess.copies.task_copies import TaskCopies, remove_dead_tasks
 from prowess.copies.trees import TreeWriter
 from prowess.copies.upkeep import remove_view, tidy_copies
 from prowess.errors import WorldError
+from prowess.sources.locks import Hold, hold_lock, try_lock
 from prowess.sources.places import LOCAL_USER
 from prowess.sources.skill_files import copy_skill_files
 from tests.copies.forks import do_in_fork, idle_fork

@@ -2,8 +2,14 @@
 
 import pytest
 
-from prowess.activation.tools import make_tools
-from prowess.disclosure.guidance import GUIDANCE, render_active_names, render_fallback, render_prompt
+from prowess.activation.tools import Role, make_tools
+from prowess.disclosure.guidance import (
+    GUIDANCE,
+    choose_guidance,
+    render_active_names,
+    render_fallback,
+    render_prompt,
+)
 from prowess.policy import ToolSet
 
 _WITH_TOOLS = [tool_set for tool_set in ToolSet if tool_set is not ToolSet.NONE]
@@ -15,6 +21,25 @@ def test_guidance_names_every_tool_of_its_set_and_no_other(tool_set: ToolSet) ->
     tools = {each: [f"`{tool.name}`" for tool in make_tools(each, names=["a"])] for each in ToolSet}
     assert all(name in GUIDANCE[tool_set] for name in tools.pop(tool_set))
     assert not any(name in GUIDANCE[tool_set] for names in tools.values() for name in names)
+
+
+@pytest.mark.requirement("R48")
+@pytest.mark.parametrize("tool_set", ToolSet)
+def test_guidance_is_whole_while_every_tool_is_offered(tool_set: ToolSet) -> None:
+    offered = [tool.name for tool in make_tools(tool_set, names=["a"])]
+    assert choose_guidance(tool_set, offered=offered) == GUIDANCE[tool_set]
+
+
+@pytest.mark.requirement("R48", "R96")
+@pytest.mark.parametrize("tool_set", ToolSet)
+def test_guidance_without_scripts_lacks_their_one_line_and_nothing_else(tool_set: ToolSet) -> None:
+    offered = [tool.name for tool in make_tools(tool_set, names=["a"], without=(Role.RUN,))]
+    line = (
+        "- Run a skill's scripts with `run_skill_script`, when its instructions call for them. "
+        "Do not retype what a script does.\n"
+    )
+    assert (line in GUIDANCE[tool_set]) == (tool_set is ToolSet.STANDARD)
+    assert choose_guidance(tool_set, offered=offered) == GUIDANCE[tool_set].replace(line, "")
 
 
 @pytest.mark.requirement("R49")

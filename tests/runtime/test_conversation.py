@@ -21,6 +21,7 @@ from tests.skills_on_disk import Home, write_skill
 
 _OPEN = f'{ONLY_MINE}[activation]\nconsent = "never"\n'
 _ACTIVE = "\n\nActive skills: "
+_RUN = "run_skill_script"
 
 
 @pytest.fixture
@@ -258,13 +259,56 @@ def test_hidden_skill_is_not_triggered(runtime: Runtime, session: Session, root:
 @pytest.mark.requirement("R51", "J6")
 def test_prompt_is_guidance_catalog_and_active_names(session: Session) -> None:
     catalog = session.tier1_context()
-    assert session.prompt() == f"{GUIDANCE[ToolSet.STANDARD]}\n\n{catalog}"
+    assert session.prompt() == f"{_guide_without_scripts()}\n\n{catalog}"
     session.activate("beta")
     session.activate("alpha")
     assert session.prompt() == (
-        f"{GUIDANCE[ToolSet.STANDARD]}\n\n{catalog}\n\n"
+        f"{_guide_without_scripts()}\n\n{catalog}\n\n"
         "Active skills: beta, alpha. Their instructions hold; they need not be activated again."
     )
+
+
+def _guide_without_scripts() -> str:
+    """Return what a model is told that is offered no tool for scripts."""
+    lines = GUIDANCE[ToolSet.STANDARD].splitlines(keepends=True)
+    without = [line for line in lines if _RUN not in line]
+    assert len(without) == len(lines) - 1
+    return "".join(without)
+
+
+def _tool_names(session: Session) -> list[str]:
+    return [tool["name"] for tool in session.tools("mcp")]
+
+
+@pytest.mark.requirement("R96", "R48", "R63")
+@pytest.mark.parametrize("path", ["scripts/paint.py", "scripts/paint", "paint.sh"])
+def test_model_hears_of_scripts_once_a_skill_that_it_sees_has_one(session: Session, root: Path, path: str) -> None:
+    write_skill(root, "gamma", files={path: "#!/bin/sh\n"})
+    assert _tool_names(session) == [
+        "activate_skill",
+        "read_skill_resource",
+        _RUN,
+        "search_skills",
+        "deactivate_skill",
+    ]
+    assert session.prompt() == f"{GUIDANCE[ToolSet.STANDARD]}\n\n{session.tier1_context()}"
+
+
+@pytest.mark.requirement("R96", "J6")
+@pytest.mark.parametrize("way", ["switched off", "not for models", "not for this session", "no runs", "no script"])
+def test_model_does_not_hear_of_scripts_that_it_could_not_run(home: Home, root: Path, way: str) -> None:
+    extra = "disable-model-invocation: true\n" if way == "not for models" else ""
+    path = "references/paint.md" if way == "no script" else "scripts/paint.py"
+    write_skill(root, "gamma", extra=extra, files={path: "x"})
+    home.write_settings(_OPEN + ("[execution]\nenabled = false\n" if way == "no runs" else ""))
+    with Runtime.open() as runtime:
+        if way == "switched off":
+            runtime.set_switch("gamma", Switch.OFF)
+        session = runtime.session("chat", skills=["alpha", "beta"] if way == "not for this session" else None)
+        assert _tool_names(session) == ["activate_skill", "read_skill_resource", "search_skills", "deactivate_skill"]
+        assert session.prompt() == f"{_guide_without_scripts()}\n\n{session.tier1_context()}"
+        result = session.call(_RUN, {"name": "gamma", "script": "scripts/paint.py"})
+        assert result.data["error"]["code"] == "unknown-tool"
 
 
 @pytest.mark.requirement("J6", "R63")
@@ -461,3 +505,12 @@ def test_only_skill_for_people_can_be_read_once_it_is_on(home: Home, root: Path)
         assert session.call("read_skill_resource", {"name": "shy", "path": "note.md"}).content == "Noted.\n"
         session.deactivate("shy")
         assert session.tools() == []
+
+
+@pytest.mark.requirement("R96")
+def test_script_that_comes_while_its_skill_is_active_can_be_run(session: Session, root: Path) -> None:
+    session.activate("alpha")
+    assert _RUN not in _tool_names(session)
+    (root / "alpha" / "scripts").mkdir()
+    (root / "alpha" / "scripts" / "paint.py").write_text("print('painted')\n")
+    assert _RUN in _tool_names(session)

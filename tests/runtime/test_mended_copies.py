@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from prowess.catalog.digests import Digests
-from prowess.copies.locks import Hold, release_lock, try_lock
-from prowess.copies.mounts import Mount
+from prowess.containers.mounts import Mount
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.errors import BrokenSkill, WorldError
 from prowess.runtime import Runtime
 from prowess.runtime.copying import Copying, Look
 from prowess.settings import load_settings
+from prowess.sources.locks import Hold, release_lock, try_lock
 from tests.copies.forks import do_in_fork, idle_fork
 from tests.copies.parts import codes, contents, digest_of, mounted_elsewhere, names, public_folder
 from tests.copies.test_mended_copies import make_long_path

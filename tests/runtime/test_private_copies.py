@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prowess.activation.consent import Answer, CallbackAsker
-from prowess.copies.mounts import Mount
+from prowess.containers.mounts import Mount
 from prowess.runtime import Runtime, Session
 from prowess.sources.skill_files import read_skill_files
 from tests.copies.parts import contents, names

@@ -9,7 +9,7 @@ import pytest
 
 from prowess.activation.consent import Answer
 from prowess.activation.receipts import AskedBy
-from prowess.copies.mounts import Mount
+from prowess.containers.mounts import Mount
 from prowess.runtime import Runtime
 from prowess.sources.skill_files import read_skill_files
 from tests.copies.parts import contents, names

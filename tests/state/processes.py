@@ -8,9 +8,10 @@ __all__ = ["start", "wait_for_all"]
 
 _PROLOGUE = """
 import json, os, sys, threading, time
+from prowess.activation.grants import Act
 from prowess.catalog.switches import Switch, SwitchKey
 from prowess.state.opening import open_store
-from tests.state.values import make_grant, make_receipt, make_session
+from tests.state.values import end_run, make_grant, make_receipt, make_run, make_session
 store, arguments = open_store(sys.argv[1], state_file=""), sys.argv[2:]
 """
 

@@ -1,35 +1,41 @@
 """The way from every released schema to this program's."""
 
-import os
 import sqlite3
 from contextlib import closing
 
 import pytest
 
+from prowess.activation.grants import Act
 from prowess.catalog.switches import Switch, SwitchKey
 from prowess.errors import SettingsError
 from prowess.state.migrations import MIGRATIONS, plan_migration
 from prowess.state.opening import open_store
+from prowess.state.store import StateStore
 from tests.postgres import Cluster
-from tests.state import version_1
+from tests.state import version_1, version_2
+from tests.state.old_schemas import write_old_database
 from tests.state.processes import start, wait_for_all
-from tests.state.values import make_grant, make_receipt
+from tests.state.values import end_run, make_grant, make_receipt, make_run
 
 _OPEN = """
 sys.stdin.readline()
 store.trust(f"/new/{arguments[0]}", user="ann")
+store.set_grant(make_grant(act=Act.RUN, powers=(arguments[0],)))
+store.record_run(make_run(arguments[0]))
 """
 
 
 @pytest.fixture
 def old_url(url: str) -> str:
-    """The address of a database as the first release left it."""
-    if url.startswith("sqlite"):
-        path = url.removeprefix("sqlite://")
-        os.makedirs(os.path.dirname(path))
-        version_1.write_sqlite_file(path)
-    else:
-        version_1.write_postgres_schema(url)
+    """The address of a database with the first schema."""
+    write_old_database(url, version_1.STATEMENTS, version=1)
+    return url
+
+
+@pytest.fixture
+def second_url(url: str) -> str:
+    """The address of a database with the second schema."""
+    write_old_database(url, version_2.STATEMENTS, version=2)
     return url
 
 
@@ -64,6 +70,62 @@ def test_processes_that_migrate_at_once_do_it_once(old_url: str) -> None:
     with closing(open_store(old_url, state_file="")) as store:
         assert store.trusted_projects(user="ann") == version_1.TRUSTED | {f"/new/{who}" for who in range(4)}
         assert store.switches() == version_1.SWITCHES
+        _expect_runs_of_all(store)
+
+
+@pytest.mark.requirement("K1", "K6")
+def test_all_that_the_second_schema_held_is_kept(second_url: str) -> None:
+    with closing(open_store(second_url, state_file="")) as store:
+        assert (store.switches(), store.trusted_projects(user="ann")) == (version_2.SWITCHES, version_2.TRUSTED)
+        assert store.grants(user="ann") == version_2.GRANTS
+        assert (store.sessions(user="ann"), store.receipts(user="ann")) == (version_2.SESSIONS, version_2.RECEIPTS)
+        assert (store.prompt_basis(user="ann", session="chat"), store.runs(user="ann")) == ("basis", ())
+        assert store.version() == version_2.REVISION
+
+
+@pytest.mark.requirement("K1")
+def test_consent_of_the_second_schema_is_to_use_and_not_to_run(second_url: str) -> None:
+    refused, allowed = version_2.GRANTS
+    running = make_grant("d1", act=Act.RUN, powers=("network",), at=3.0)
+    with closing(open_store(second_url, state_file="")) as store:
+        found = [store.find_grant(user="ann", digest="d1", session="s", act=act) for act in Act]
+        assert found == [allowed, None]
+        store.set_grant(running)
+        assert store.grants(user="ann") == (running, refused, allowed)
+        assert store.find_former_grant(user="ann", skill=allowed.skill, digest="d9") == allowed
+        store.record_run(end_run(make_run()))
+    with closing(open_store(second_url, state_file="")) as store:
+        assert store.grants(user="ann") == (running, refused, allowed)
+        assert store.runs(user="ann") == (end_run(make_run()),)
+
+
+@pytest.mark.slow
+def test_processes_that_migrate_the_second_schema_at_once_do_it_once(second_url: str) -> None:
+    assert wait_for_all([start(_OPEN, second_url, str(who)) for who in range(4)]) == [""] * 4
+    with closing(open_store(second_url, state_file="")) as store:
+        assert store.trusted_projects(user="ann") == version_2.TRUSTED | {f"/new/{who}" for who in range(4)}
+        assert [one for one in store.grants(user="ann") if one.act is Act.USE] == list(version_2.GRANTS)
+        _expect_runs_of_all(store)
+
+
+def _expect_runs_of_all(store: StateStore) -> None:
+    assert {run.id for run in store.runs(user="ann")} == {str(who) for who in range(4)}
+    running = make_grant(act=Act.RUN, powers=("0", "1", "2", "3"))
+    assert store.find_grant(user="ann", digest="d1", act=Act.RUN) == running
+
+
+@pytest.mark.slow
+def test_schema_that_was_migrated_is_that_of_a_new_database(postgres: Cluster, postgres_url: str) -> None:
+    tables = "SELECT table_name, column_name, data_type, collation_name, is_nullable FROM information_schema.columns"
+    columns = f"{tables} WHERE table_schema = 'prowess' ORDER BY table_name, ordinal_position"
+    indices = "SELECT tablename, indexdef FROM pg_indexes WHERE schemaname = 'prowess' ORDER BY indexname"
+    new = postgres.make_database()
+    write_old_database(postgres_url, version_2.STATEMENTS, version=2)
+    for url in (new, postgres_url):
+        with closing(open_store(url, state_file="")) as store:
+            store.trust("/a", user="ann")
+    for question in (columns, indices):
+        assert postgres.ask(question, url=postgres_url) == postgres.ask(question, url=new)
 
 
 @pytest.mark.slow
@@ -79,9 +141,8 @@ def test_newer_schema_on_a_server_is_refused_and_left_alone(postgres: Cluster, p
 
 
 def test_migration_that_fails_leaves_the_old_schema(sqlite_url: str) -> None:
+    write_old_database(sqlite_url, version_1.STATEMENTS, version=1)
     path = sqlite_url.removeprefix("sqlite://")
-    os.makedirs(os.path.dirname(path))
-    version_1.write_sqlite_file(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("CREATE TABLE receipts (in_the_way TEXT)")
     with pytest.raises(Exception, match="already exists"):

@@ -10,13 +10,14 @@ from dataclasses import replace
 import psycopg
 import pytest
 
+from prowess.activation.grants import Act
 from prowess.errors import WorldError
 from prowess.state.database import Transaction
 from prowess.state.postgres_database import PostgresDatabase
 from prowess.state.sql_store import SqlStore
 from tests.postgres import Cluster
 from tests.state.lossy_proxy import Loss, lossy_proxy
-from tests.state.values import make_grant, make_receipt
+from tests.state.values import end_run, make_grant, make_receipt, make_run
 
 pytestmark = pytest.mark.slow  # A server takes seconds to start and end.
 
@@ -33,7 +34,7 @@ def test_everything_is_in_a_schema_of_its_own(postgres: Cluster, store: SqlStore
     rows = postgres.ask(
         "SELECT schemaname, tablename FROM pg_tables WHERE schemaname !~ '^(pg_|info)'", url=postgres_url
     )
-    tables = ("grants", "receipts", "revisions", "schema_version", "sessions", "switches", "trust")
+    tables = ("grants", "receipts", "revisions", "runs", "schema_version", "sessions", "switches", "trust")
     assert sorted(rows) == [("prowess", table) for table in tables]
 
 
@@ -144,9 +145,17 @@ def test_lost_commit_is_done_once_and_answered_truly(postgres_url: str, losses: 
         proxy.losses = list(losses)
         ended = replace(second, ended_at=3.0)
         assert store.deactivate(user="ann", session="chat", skill="core:pdf", at=3.0) == ended
+        for run in (make_run(), end_run(make_run())):
+            proxy.losses = list(losses)
+            store.record_run(run)
+        for power in ("network", "secret:KEY"):
+            proxy.losses = list(losses)
+            store.set_grant(make_grant(act=Act.RUN, powers=(power,)))
         assert proxy.losses == []
         assert store.receipts(user="ann") == (ended, replace(make_receipt("r1"), ended_at=2.0))
-        assert store.version() == before + 4
+        assert store.runs(user="ann") == (end_run(make_run()),)
+        assert store.grants(user="ann") == (make_grant(act=Act.RUN, powers=("network", "secret:KEY")),)
+        assert store.version() == before + 6
 
 
 @pytest.mark.slow

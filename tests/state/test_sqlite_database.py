@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -20,8 +20,9 @@ from prowess.errors import SettingsError, WorldError
 from prowess.state.migrations import MIGRATIONS
 from prowess.state.sql_store import SqlStore
 from prowess.state.sqlite_database import SqliteDatabase
+from tests.state import version_1, version_2
+from tests.state.old_schemas import write_old_file
 from tests.state.values import make_receipt, make_session
-from tests.state.version_1 import write_sqlite_file
 
 _READ = """
 import os, sys
@@ -84,10 +85,19 @@ def test_file_that_may_only_be_read_is_read(public_path: str) -> None:
     assert _read_without_rights(public_path) == "['/a'] 2 1\n"
 
 
-def test_file_of_an_older_schema_that_may_only_be_read_is_read(public_path: str) -> None:
-    write_sqlite_file(public_path)
+@pytest.mark.parametrize(
+    ("version", "statements", "found"),
+    [
+        (1, version_1.STATEMENTS, "['/old', '/old\\udcff'] 1 0\n"),
+        (2, version_2.STATEMENTS, "['/old\\udcff'] 7 1\n"),
+    ],
+)
+def test_file_of_an_older_schema_that_may_only_be_read_is_read(
+    public_path: str, version: int, statements: Sequence[str], found: str
+) -> None:
+    write_old_file(public_path, statements, version=version)
     before = Path(public_path).read_bytes()
-    assert _read_without_rights(public_path) == "['/old', '/old\\udcff'] 1 0\n"
+    assert _read_without_rights(public_path) == found
     assert Path(public_path).read_bytes() == before
 
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.activation.grants import Decision
+from prowess.activation.grants import Act, Decision, Scope, sort_powers
 from prowess.activation.receipts import AskedBy, Receipt, SessionRecord, Usage
 from prowess.catalog.switches import EVERY_AGENT, Switch, SwitchKey
 from prowess.state.opening import open_store
 from prowess.state.store import StateStore
-from tests.state.values import make_grant, make_receipt, make_session
+from tests.state.values import end_run, make_grant, make_receipt, make_run, make_session
 
 _ODD_TEXTS = [
     "'; DROP TABLE switches; --",
@@ -101,7 +101,22 @@ def test_project_that_is_trusted_for_everybody_is_so_until_somebody_takes_it_bac
 
 @pytest.mark.parametrize("text", _ODD_TEXTS)
 def test_any_text_is_kept_as_it_is(store: StateStore, text: str) -> None:
-    grant = replace(make_grant(text, user=text, session=text, skill=text, root=text), name=text, given_by=text)
+    powers = sort_powers((text, "network"))
+    grant = replace(
+        make_grant(text, user=text, session=text, skill=text, root=text, act=Act.RUN, powers=powers),
+        name=text,
+        given_by=text,
+    )
+    run = replace(
+        end_run(make_run(text, user=text, session=text, skill=text, name=text)),
+        digest=text,
+        script=text,
+        arguments=text,
+        agent=text,
+        consent=text,
+        backend=text,
+        powers=powers,
+    )
     receipt = replace(
         make_receipt(text, user=text, session=text, skill=text, name=text, digest=text),
         agent=text,
@@ -113,15 +128,17 @@ def test_any_text_is_kept_as_it_is(store: StateStore, text: str) -> None:
     store.trust(text, user=text)
     store.set_grant(grant)
     store.activate(receipt)
+    store.record_run(run)
     store.keep_prompt_basis(SessionRecord(text, text, text, 1.0, 1.0), text)
     assert (store.switches(), store.trusted_projects(user=text)) == (
         {(text, SwitchKey(text, text)): Switch.OFF},
         {text},
     )
-    assert store.find_grant(user=text, digest=text, session=text) == grant
+    assert store.find_grant(user=text, digest=text, session=text, act=Act.RUN) == grant
     assert store.receipts(user=text, session=text) == (receipt,)
+    assert store.runs(user=text, session=text, skill=text) == (run,)
     assert store.sessions(user=text) == (SessionRecord(text, text, text, 1.0, 1.0, (text,)),)
-    assert store.usage(user=text) == (Usage(text, text, 1, 1, 25, 1.0),)
+    assert store.usage(user=text) == (Usage(text, text, 1, 1, 25, 1.0, 1),)
     assert store.recent_skills(user=text, since=0.0, limit=9) == (text,)
     assert store.prompt_basis(user=text, session=text) == text
 
@@ -266,6 +283,144 @@ def test_revoking_by_digest_forgets_what_was_decided_for_another_skill_of_the_sa
     assert len(store.grants(user="bob")) == 1
 
 
+# Consent to runs
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize("act", Act)
+@pytest.mark.parametrize("decision", Decision)
+def test_decision_on_one_act_says_nothing_of_the_other(store: StateStore, act: Act, decision: Decision) -> None:
+    grant = make_grant(act=act, decision=decision)
+    store.set_grant(grant)
+    found = {one: store.find_grant(user="ann", digest="d1", session="chat", act=one) for one in Act}
+    assert found == {**dict.fromkeys(Act), act: grant}
+
+
+@pytest.mark.requirement("K1")
+def test_decisions_on_both_acts_are_kept_side_by_side(shared_store: StateStore, url: str) -> None:
+    running = make_grant(act=Act.RUN, decision=Decision.REFUSE, at=2.0)
+    using = make_grant(at=1.0)
+    for grant in (running, using):
+        shared_store.set_grant(grant)
+    other = _reopened(url)
+    assert other.grants(user="ann") == shared_store.grants(user="ann") == (running, using)
+    other.close()
+
+
+@pytest.mark.requirement("K1")
+def test_consent_to_runs_adds_its_powers_to_those_of_an_earlier_one(store: StateStore) -> None:
+    store.set_grant(make_grant(act=Act.RUN, powers=("network",), at=1.0))
+    store.set_grant(make_grant(act=Act.RUN, powers=("secret:KEY", "workspace:write"), skill="core:twin", at=2.0))
+    store.set_grant(make_grant(act=Act.RUN, powers=("network",), at=3.0))
+    everything = ("network", "secret:KEY", "workspace:write")
+    assert store.grants(user="ann") == (make_grant(act=Act.RUN, powers=everything, at=3.0),)
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize(("first", "second"), [(Decision.ALLOW, Decision.REFUSE), (Decision.REFUSE, Decision.ALLOW)])
+def test_opposite_decision_on_runs_replaces_the_former_with_its_powers(
+    store: StateStore, first: Decision, second: Decision
+) -> None:
+    store.set_grant(make_grant(act=Act.RUN, decision=first, powers=("network",), at=1.0))
+    later = make_grant(act=Act.RUN, decision=second, powers=("secret:KEY",), at=2.0)
+    store.set_grant(later)
+    assert store.grants(user="ann") == (later,)
+
+
+@pytest.mark.requirement("K1")
+def test_powers_are_added_to_those_of_the_same_files_session_and_user_only(store: StateStore) -> None:
+    grants = [
+        make_grant(act=Act.RUN, powers=("a",), at=5.0),
+        make_grant(act=Act.RUN, powers=("b",), session="chat", at=4.0),
+        make_grant("d2", act=Act.RUN, powers=("c",), at=3.0),
+        make_grant(powers=("d",), at=2.0),
+    ]
+    for grant in [*grants, make_grant(user="bob", act=Act.RUN, powers=("e",))]:
+        store.set_grant(grant)
+    assert store.grants(user="ann") == tuple(grants)
+
+
+@pytest.mark.requirement("K1")
+def test_session_may_do_what_all_sessions_may_and_what_it_may_itself(store: StateStore) -> None:
+    general = make_grant(act=Act.RUN, powers=("network",), at=2.0)
+    own = make_grant(act=Act.RUN, powers=("secret:KEY",), session="chat", at=1.0)
+    for grant in (general, own):
+        store.set_grant(grant)
+    found = store.find_grant(user="ann", digest="d1", session="chat", act=Act.RUN)
+    assert found is not None
+    assert (found, found.scope) == (replace(own, powers=("network", "secret:KEY")), Scope.SESSION)
+    assert store.find_grant(user="ann", digest="d1", session="other", act=Act.RUN) == general
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize("act", Act)
+@pytest.mark.parametrize(("own_at", "refused_at", "counts"), [(1.0, 2.0, ""), (1.0, 1.0, ""), (2.0, 1.0, "chat")])
+def test_general_refusal_of_one_act_counts_before_earlier_decisions_on_that_act(
+    store: StateStore, act: Act, own_at: float, refused_at: float, counts: str
+) -> None:
+    (other_act,) = set(Act) - {act}
+    decisions = {
+        "": make_grant(act=act, decision=Decision.REFUSE, at=refused_at),
+        "chat": make_grant(act=act, session="chat", at=own_at),
+    }
+    other = make_grant(act=other_act, session="chat", at=own_at)
+    for grant in (*decisions.values(), other):
+        store.set_grant(grant)
+    assert store.find_grant(user="ann", digest="d1", session="chat", act=act) == decisions[counts]
+    assert store.find_grant(user="ann", digest="d1", session="chat", act=other_act) == other
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize("session", ["", "chat"])
+def test_refusal_to_use_ends_what_is_on_and_refusal_to_run_does_not(store: StateStore, session: str) -> None:
+    receipt = store.activate(make_receipt())
+    store.set_grant(make_grant(act=Act.RUN, decision=Decision.REFUSE, session=session, at=2.0))
+    assert store.active(user="ann", session="chat") == (receipt,)
+    store.set_grant(make_grant(decision=Decision.REFUSE, session=session, at=3.0))
+    assert store.receipts(user="ann") == (replace(receipt, ended_at=3.0),)
+
+
+@pytest.mark.requirement("K1")
+def test_former_consent_is_to_the_same_act(store: StateStore) -> None:
+    used, run = make_grant("d1", at=1.0), make_grant("d2", act=Act.RUN, at=2.0)
+    for grant in (used, run):
+        store.set_grant(grant)
+    pdf = SwitchKey("core:pdf")
+    assert store.find_former_grant(user="ann", skill=pdf, digest="d9") == used
+    assert store.find_former_grant(user="ann", skill=pdf, digest="d9", act=Act.RUN) == run
+    assert store.find_former_grant(user="ann", skill=pdf, digest="d2", act=Act.RUN) is None
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize(
+    ("skill", "digest", "act", "left"),
+    [
+        (None, None, None, set[tuple[str, Act]]()),
+        (None, None, Act.RUN, {("d1", Act.USE), ("d2", Act.USE)}),
+        (SwitchKey("core:pdf"), None, None, {("d2", Act.USE), ("d2", Act.RUN)}),
+        (SwitchKey("core:pdf"), None, Act.USE, {("d1", Act.RUN), ("d2", Act.USE), ("d2", Act.RUN)}),
+        (SwitchKey("core:pdf"), "d2", Act.RUN, {("d1", Act.USE), ("d2", Act.USE)}),
+    ],
+)
+def test_revoking_forgets_both_acts_or_one(
+    store: StateStore, skill: SwitchKey | None, digest: str | None, act: Act | None, left: set[tuple[str, Act]]
+) -> None:
+    for one in Act:
+        store.set_grant(make_grant("d1", act=one))
+        store.set_grant(make_grant("d2", act=one, skill="core:other"))
+    assert store.revoke_grants(user="ann", skill=skill, digest=digest, act=act) == 4 - len(left)
+    assert {(grant.digest, grant.act) for grant in store.grants(user="ann")} == left
+
+
+@pytest.mark.requirement("K1")
+def test_powers_that_were_revoked_do_not_come_back(store: StateStore) -> None:
+    store.set_grant(make_grant(act=Act.RUN, powers=("network",)))
+    store.revoke_grants(user="ann", act=Act.RUN)
+    plain = make_grant(act=Act.RUN, at=2.0)
+    store.set_grant(plain)
+    assert store.grants(user="ann") == (plain,)
+
+
 # Sessions and receipts
 
 
@@ -389,7 +544,8 @@ def test_ended_session_leaves_receipts_and_nothing_else(store: StateStore) -> No
     store.open_session(make_session())
     first, second = store.activate(make_receipt("r1")), store.activate(make_receipt("r2", skill="core:zip", at=2.0))
     store.deactivate(user="ann", session="chat", skill="core:pdf", at=3.0)
-    store.set_grant(make_grant(session="chat"))
+    for act in Act:
+        store.set_grant(make_grant(session="chat", act=act))
     kept = (make_grant("d2"), make_grant("d3", session="other"), make_grant("d4", user="bob", session="chat"))
     for grant in kept:
         store.set_grant(grant)
@@ -601,6 +757,8 @@ def test_version_stays_while_nobody_decides_anything(store: StateStore) -> None:
     store.touch_session(user="ann", session="chat", at=2.0)
     store.keep_prompt_basis(make_session(), "basis")
     store.deactivate(user="ann", session="chat", skill="core:pdf", at=2.0)
+    store.record_run(make_run())
+    store.record_run(end_run(make_run()))
     store.trust("/a", user="ann")
     store.untrust("/b", user="ann")
     store.set_switch("", SwitchKey("core:pdf"), Switch.OFF)
@@ -618,6 +776,9 @@ def test_version_changes_with_every_decision(store: StateStore) -> None:
         lambda: store.set_switch("", SwitchKey("core:pdf"), Switch.OFF),
         lambda: store.set_switch("", SwitchKey("core:pdf"), Switch.ON),
         lambda: store.set_grant(make_grant()),
+        lambda: store.set_grant(make_grant(act=Act.RUN)),
+        lambda: store.set_grant(make_grant(act=Act.RUN, powers=("network",))),
+        lambda: store.revoke_grants(user="ann", act=Act.RUN),
         lambda: store.revoke_grants(user="ann"),
         lambda: store.set_grant(make_grant(session="chat")),
         lambda: store.end_session(user="ann", session="chat", at=1.0),

@@ -6,22 +6,24 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from prowess.activation.grants import Decision, Grant
-from prowess.activation.receipts import Receipt, SessionRecord, Usage
+from prowess.activation.grants import Act, Decision, Grant
+from prowess.activation.receipts import Receipt, RunReceipt, SessionRecord, Usage
 from prowess.catalog.switches import SwitchKey
 from prowess.state.opening import open_store
-from tests.state.values import make_grant, make_receipt, make_session
+from tests.state.values import end_run, make_grant, make_receipt, make_run, make_session
 
 _USERS = st.sampled_from(["ann", "bob"])
 _SESSIONS = st.sampled_from(["s1", "s2"])
 _SKILLS = st.sampled_from(["core:a", "core:b", "core:c"])
 _DIGESTS = st.sampled_from(["d1", "d2"])
+_ACTS = st.sampled_from(Act)
+_POWERS = st.frozensets(st.sampled_from(["network", "secret:A", "secret:B"]))
 
 pytestmark = pytest.mark.slow
 
 
 class _Stores(RuleBasedStateMachine):
-    """One clock for all calls; the receipts of the model are in the order of their activation."""
+    """One clock for all calls; the receipts and runs of the model are in the order of their beginning."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +31,8 @@ class _Stores(RuleBasedStateMachine):
         self.now = 0.0
         self.sessions: dict[tuple[str, str], SessionRecord] = {}
         self.receipts: list[Receipt] = []
-        self.grants: dict[tuple[str, str, str], Grant] = {}
+        self.runs: list[RunReceipt] = []
+        self.grants: dict[tuple[str, str, str, Act], Grant] = {}
         self.trust_of: set[tuple[str, str]] = set()
         self.bases: dict[tuple[str, str], str] = {}
         self.version = self.store.version()
@@ -152,36 +155,84 @@ class _Stores(RuleBasedStateMachine):
         assert self.store.end_session(user=user, session=session, at=at) == (known is not None)
         self.expect_decisions(changed=len(gone))
 
+    @rule(user=_USERS, session=_SESSIONS, skill=_SKILLS)
+    def begin_run(self, user: str, session: str, skill: str) -> None:
+        at = self.tick()
+        self.runs.append(make_run(f"x{at}", user=user, session=session, skill=skill, at=at))
+        self.store.record_run(self.runs[-1])
+        self.expect_decisions(changed=0)
+
+    @rule(number=st.integers(0, 9), exit_status=st.sampled_from([0, 1, None]))
+    def end_run(self, number: int, exit_status: int | None) -> None:
+        """Of one that may have ended before, and begins once more in vain."""
+        if not self.runs:
+            return
+        which = number % len(self.runs)
+        run = self.runs[which]
+        begun = make_run(run.id, user=run.user, session=run.session, skill=run.skill, at=run.at)
+        self.runs[which] = end_run(begun, exit_status=exit_status)
+        self.store.record_run(self.runs[which])
+        self.store.record_run(begun)
+        self.expect_decisions(changed=0)
+
     @rule(
-        user=_USERS, session=st.just("") | _SESSIONS, skill=_SKILLS, digest=_DIGESTS, decision=st.sampled_from(Decision)
+        user=_USERS,
+        session=st.just("") | _SESSIONS,
+        skill=_SKILLS,
+        digest=_DIGESTS,
+        said=st.tuples(st.sampled_from(Decision), _ACTS, _POWERS),
     )
-    def set_grant(self, user: str, session: str, skill: str, digest: str, decision: Decision) -> None:
-        grant = make_grant(digest, user=user, session=session, skill=skill, decision=decision, at=self.tick())
-        self.grants[user, digest, session] = grant
+    def set_grant(
+        self, user: str, session: str, skill: str, digest: str, said: tuple[Decision, Act, frozenset[str]]
+    ) -> None:
+        decision, act, powers = said
+        grant = make_grant(
+            digest,
+            user=user,
+            session=session,
+            skill=skill,
+            decision=decision,
+            at=self.tick(),
+            act=act,
+            powers=tuple(sorted(powers)),
+        )
         self.store.set_grant(grant)
+        earlier = self.grants.get((user, digest, session, act))
+        self.grants[user, digest, session, act] = self.joined(grant, earlier)
+        self.expect_decisions(changed=1)
+        if act is Act.RUN:
+            return
         for receipt in [r for r in self.receipts if (r.user, r.digest, r.is_open) == (user, digest, True)]:
             if decision is Decision.REFUSE and session in ("", receipt.session):
                 self.receipts[self.receipts.index(receipt)] = replace(receipt, ended_at=grant.at)
-        self.expect_decisions(changed=1)
+
+    def joined(self, grant: Grant, other: Grant | None) -> Grant:
+        if other is None or {(one.act, one.decision) for one in (grant, other)} != {(Act.RUN, Decision.ALLOW)}:
+            return grant
+        return replace(grant, powers=tuple(sorted({*grant.powers, *other.powers})))
 
     @rule(
         user=_USERS,
         skill=st.none() | _SKILLS,
         digest=st.none() | _DIGESTS,
         session=st.none() | st.just("") | _SESSIONS,
+        act=st.none() | _ACTS,
     )
-    def revoke_grants(self, user: str, skill: str | None, digest: str | None, session: str | None) -> None:
+    def revoke_grants(
+        self, user: str, skill: str | None, digest: str | None, session: str | None, act: Act | None
+    ) -> None:
         gone = [
             key
             for key, grant in self.grants.items()
             if grant.user == user
             and session in (None, grant.session)
+            and act in (None, grant.act)
             and (skill == grant.skill.skill or digest == grant.digest or skill is digest is None)
         ]
         for key in gone:
             del self.grants[key]
         key = None if skill is None else SwitchKey(skill)
-        assert self.store.revoke_grants(user=user, skill=key, digest=digest, session=session) == len(gone)
+        assert self.store.revoke_grants(user=user, skill=key, digest=digest, session=session, act=act) == len(gone)
         self.expect_decisions(changed=len(gone))
 
     @rule(user=_USERS, age=st.integers(0, 8))
@@ -202,25 +253,26 @@ class _Stores(RuleBasedStateMachine):
         assert self.store.forget_receipts(user=user, before=before) == len(self.receipts) - len(kept)
         self.expect_decisions(changed=len(self.grants) - len(grants))
         self.receipts, self.grants = kept, grants
+        self.runs = [run for run in self.runs if run.user != user or run.at >= before]
 
     def is_known(self, receipt: Receipt, before: float) -> bool:
         return (receipt.user, receipt.session) in self.sessions or receipt.at >= before
 
-    @rule(user=_USERS, session=st.just("") | _SESSIONS, skill=_SKILLS, digest=_DIGESTS)
-    def find_grants(self, user: str, session: str, skill: str, digest: str) -> None:
-        own, general = self.grants.get((user, digest, session)), self.grants.get((user, digest, ""))
-        wanted = own or general
+    @rule(user=_USERS, session=st.just("") | _SESSIONS, skill=_SKILLS, digest=_DIGESTS, act=_ACTS)
+    def find_grants(self, user: str, session: str, skill: str, digest: str, act: Act) -> None:
+        own, general = self.grants.get((user, digest, session, act)), self.grants.get((user, digest, "", act))
+        wanted = self.joined(own, general) if own else general
         if own and general and general.decision is Decision.REFUSE:
             wanted = max(own, general, key=lambda grant: grant.at)
-        assert self.store.find_grant(user=user, digest=digest, session=session) == wanted
+        assert self.store.find_grant(user=user, digest=digest, session=session, act=act) == wanted
         former = [
             grant
             for grant in self.grants.values()
-            if (grant.user, grant.skill.skill, grant.decision) == (user, skill, Decision.ALLOW)
+            if (grant.user, grant.skill.skill, grant.decision, grant.act) == (user, skill, Decision.ALLOW, act)
             and grant.digest != digest
         ]
         newest = max(former, key=lambda grant: grant.at, default=None)
-        assert self.store.find_former_grant(user=user, skill=SwitchKey(skill), digest=digest) == newest
+        assert self.store.find_former_grant(user=user, skill=SwitchKey(skill), digest=digest, act=act) == newest
 
     @rule(user=_USERS, since=st.integers(0, 20))
     def count_usage(self, user: str, since: int) -> None:
@@ -228,11 +280,14 @@ class _Stores(RuleBasedStateMachine):
         for receipt in self.receipts:
             if receipt.user == user and receipt.at >= since:
                 by_skill.setdefault(receipt.skill, []).append(receipt)
-        wanted = [
-            Usage(skill, uses[0].name, len(uses), len({r.session for r in uses}), 25 * len(uses), uses[-1].at)
-            for skill, uses in by_skill.items()
-        ]
-        wanted.sort(key=lambda usage: (-usage.activations, -usage.last_used_at))
+        runs = [run for run in self.runs if run.user == user and run.at >= since]
+        wanted: list[Usage] = []
+        for skill in by_skill.keys() | {run.skill for run in runs}:
+            uses, began = by_skill.get(skill, []), [run.at for run in runs if run.skill == skill]
+            sessions, last = {receipt.session for receipt in uses}, max([*began, *(receipt.at for receipt in uses)])
+            name = skill.partition(":")[2]
+            wanted.append(Usage(skill, name, len(uses), len(sessions), 25 * len(uses), last, len(began)))
+        wanted.sort(key=lambda usage: (-usage.activations, -usage.runs, -usage.last_used_at))
         assert self.store.usage(user=user, since=float(since)) == tuple(wanted)
         sessions = {receipt.session for uses in by_skill.values() for receipt in uses}
         assert self.store.count_sessions(user=user, since=float(since)) == len(sessions)
@@ -243,6 +298,7 @@ class _Stores(RuleBasedStateMachine):
     def holds_what_the_model_holds(self) -> None:
         for user in ("ann", "bob"):
             assert list(reversed(self.store.receipts(user=user))) == [r for r in self.receipts if r.user == user]
+            assert list(reversed(self.store.runs(user=user))) == [run for run in self.runs if run.user == user]
             grants = [grant for grant in self.grants.values() if grant.user == user]
             assert list(self.store.grants(user=user)) == sorted(grants, key=lambda grant: -grant.at)
             known = [record for record in self.sessions.values() if record.user == user]
@@ -256,6 +312,8 @@ class _Stores(RuleBasedStateMachine):
             for session in ("s1", "s2"):
                 assert self.store.prompt_basis(user=user, session=session) == self.bases.get((user, session), "")
                 assert list(self.store.active(user=user, session=session)) == self.open(user, session)
+                runs = [run for run in self.runs if (run.user, run.session) == (user, session)]
+                assert list(reversed(self.store.runs(user=user, session=session))) == runs
 
 
 TestStores = _Stores.TestCase

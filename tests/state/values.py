@@ -1,11 +1,13 @@
-"""Grants, receipts and sessions with little typing."""
+"""Grants, receipts, runs and sessions with little typing."""
 
-from prowess.activation.grants import Decision, Grant
-from prowess.activation.receipts import AskedBy, Receipt, SessionRecord
+from dataclasses import replace
+
+from prowess.activation.grants import Act, Decision, Grant
+from prowess.activation.receipts import AskedBy, Receipt, RunReceipt, SessionRecord
 from prowess.catalog.switches import SwitchKey
 from prowess.skill.digest import FileKind, SkillFile
 
-__all__ = ["FILES", "make_grant", "make_receipt", "make_session"]
+__all__ = ["FILES", "end_run", "make_grant", "make_receipt", "make_run", "make_session"]
 
 FILES = (
     SkillFile(b"SKILL.md", FileKind.FILE, 120, "a" * 64),
@@ -23,6 +25,8 @@ def make_grant(
     skill: str = "core:pdf",
     root: str = "",
     at: float = 1.0,
+    act: Act = Act.USE,
+    powers: tuple[str, ...] = (),
 ) -> Grant:
     return Grant(
         user=user,
@@ -34,6 +38,8 @@ def make_grant(
         given_by="terminal",
         at=at,
         files=FILES,
+        act=act,
+        powers=powers,
     )
 
 
@@ -63,6 +69,49 @@ def make_receipt(
         size_bytes=100,
         tokens=tokens,
         at=at,
+    )
+
+
+def make_run(
+    run_id: str = "x1",
+    *,
+    user: str = "ann",
+    session: str = "chat",
+    skill: str = "core:pdf",
+    name: str = "",
+    at: float = 1.0,
+) -> RunReceipt:
+    """Return a run that has just begun."""
+    return RunReceipt(
+        id=run_id,
+        user=user,
+        session=session,
+        skill=skill,
+        name=name or skill.partition(":")[2],
+        digest="d1",
+        script="scripts/fill.py",
+        arguments="form.pdf --all",
+        asked_by=AskedBy.MODEL,
+        agent="main",
+        consent="always",
+        backend="bubblewrap",
+        powers=("network", "secret:TOKEN"),
+        at=at,
+    )
+
+
+def end_run(run: RunReceipt, *, exit_status: int | None = 0) -> RunReceipt:
+    """Return the same run, half a second later."""
+    return replace(
+        run,
+        ended_at=run.at + 0.5,
+        exit_status=exit_status,
+        timed_out=exit_status is None,
+        seconds=0.5,
+        stdout_bytes=1 << 40,
+        stderr_bytes=7,
+        output_files=2,
+        output_bytes=300,
     )
 
 

@@ -52,6 +52,20 @@ def _refused_skill(home: Home) -> None:
     call("grants", "--refuse", "mine")
 
 
+def _skill_with_a_script(home: Home) -> None:
+    write_skill(home.path / ".agents" / "skills", "mine", files={"scripts/a.py": "print('ran')\n"})
+
+
+def _script_that_is_refused(home: Home) -> None:
+    _skill_with_a_script(home)
+    call("grants", "--refuse", "mine", "--run")
+
+
+def _without_runs(home: Home) -> None:
+    _skill_with_a_script(home)
+    home.write_settings("[execution]\nenabled = false\n")
+
+
 def _hidden_skill(home: Home) -> None:
     write_skill(home.project / ".agents" / "skills", "mine")
 
@@ -120,7 +134,21 @@ _REFUSALS: list[tuple[list[str], Callable[[Home], None], int, str]] = [
     (["read", "safe-edit", "/etc/passwd"], _nothing, 1, "absolute-path"),
     (["read", "safe-edit", ""], _nothing, 1, "missing-path"),
     (["read", "safe-edit", "SKILL.md", "--lines", "99999-"], _nothing, 1, "no-such-line"),
+    (["run", "nope", "scripts/a.py"], _nothing, 1, "unknown-skill"),
+    (["run", "mine", "scripts/a.py", "--yes"], _hidden_skill, 1, "unknown-skill"),
+    (["run", "mine", "scripts/a.py"], _skill_with_a_script, 1, "consent-needed"),
+    (["run", "mine", "scripts/a.py", "--yes"], _script_that_is_refused, 1, "refused"),
+    (["run", "mine", "scripts/a.py", "--yes"], _skill_with_a_link_out, 1, "no-digest"),
+    (["run", "mine", "scripts/nope.py", "--yes"], _skill_with_a_script, 1, "unknown-script"),
+    (["run", "mine", "../up.py", "--yes"], _skill_with_a_script, 1, "path-traversal"),
+    (["run", "mine", "/bin/sh", "--yes"], _skill_with_a_script, 1, "absolute-path"),
+    (["run", "mine", "SKILL.md", "--yes"], _skill_with_a_script, 1, "interpreter-unknown"),
+    (["run", "mine", "scripts/a.py", "--yes", "--network"], _skill_with_a_script, 1, "no-network"),
+    (["run", "mine", "scripts/a.py", "--yes", "--workspace", "read"], _skill_with_a_script, 1, "no-workspace"),
+    (["run", "mine", "scripts/a.py", "--yes"], _without_runs, 1, "no-runs"),
+    (["run", "safe-edit", "scripts/a.py"], _damaged_state, 3, "state-unusable"),
     (["grants", "--allow", "nope"], _nothing, 1, "unknown-skill"),
+    (["grants", "--allow", "nope", "--run"], _nothing, 1, "unknown-skill"),
     (["grants", "--revoke", "nope"], _nothing, 1, "unknown-skill"),
     (["grants", "--allow", "mine"], _skill_with_a_link_out, 1, "no-digest"),
     (["grants", "--allow", "safe-edit"], _damaged_state, 3, "state-unusable"),
@@ -150,7 +178,16 @@ _USAGE = [
     ["read"],
     ["read", "safe-edit"],
     ["read", "safe-edit", "SKILL.md", "--lines", "3-1"],
+    ["run"],
+    ["run", "safe-edit"],
+    ["run", "safe-edit", "x", "--backend", "host"],
+    ["run", "safe-edit", "x", "--timeout", "0"],
+    ["run", "safe-edit", "x", "--timeout", "soon"],
+    ["run", "safe-edit", "x", "--input", "nope.json"],
+    ["run", "safe-edit", "x", "--workspace", "all"],
     ["grants", "extra"],
+    ["grants", "--run"],
+    ["grants", "--allow", "a", "--power", "network"],
     ["grants", "--allow", "a", "--refuse", "b"],
     ["grants", "--revoke", "a", "--revoke-all"],
     ["grants", "--session", "x"],
@@ -325,7 +362,7 @@ def test_home_that_cannot_be_made_still_lists(home: Home) -> None:
 
 def test_source_folders_are_not_written(home: Home) -> None:
     root = home.project / "skills"
-    write_skill(root, "good")
+    write_skill(root, "good", files={"scripts/a.py": "open('/output/left', 'w').write('x')\n"})
     before = {path: path.stat().st_mtime_ns for path in [root, *root.rglob("*")]}
     for arguments in (
         ["list", "--json"],
@@ -333,6 +370,7 @@ def test_source_folders_are_not_written(home: Home) -> None:
         ["validate", str(root)],
         ["activate", "good"],
         ["read", "good", "SKILL.md"],
+        ["run", "good", "scripts/a.py", "--yes"],
         ["search", "thing"],
         ["disable", "good"],
     ):

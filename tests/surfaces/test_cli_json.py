@@ -1,6 +1,7 @@
 """The JSON of every command: its keys are a contract with programs."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -425,11 +426,14 @@ def test_doctor_says_what_works_here(home: Home) -> None:
         "copies",
         "extra postgres",
         "extra docker",
+        "extra keyring",
+        "extra scripts",
         "extra tokens",
         "extra semantic",
         "sandbox bubblewrap",
         "sandbox docker",
         "sandbox podman",
+        "scripts",
         "model keys",
     ]
     assert all(check["hint"] for check in checks.values() if not check["works"])
@@ -438,6 +442,40 @@ def test_doctor_says_what_works_here(home: Home) -> None:
     active = home.prowess / "users" / "local" / "skills" / "active"
     assert checks["copies"]["detail"] == f"{active}: hard links, swapped in one step"
     assert not active.exists()
+
+
+@pytest.mark.requirement("R96", "R97")
+@pytest.mark.parametrize(
+    ("settings", "works", "detail", "hint"),
+    [
+        pytest.param(
+            '[execution]\nbackend = "bubblewrap"\n',
+            True,
+            r"run by bubblewrap with python, .*\bsh\b.*; no network",
+            "",
+            id="without a network",
+        ),
+        pytest.param(
+            '[execution]\nbackend = "bubblewrap"\nnetwork = "granted"\n',
+            True,
+            r"run by bubblewrap with python, .*\bsh\b.*; a network where it is granted",
+            "",
+            id="with a network",
+        ),
+        pytest.param(
+            "[execution]\nenabled = false\n",
+            False,
+            "switched off",
+            "set execution.enabled = true in the settings",
+            id="switched off",
+        ),
+    ],
+)
+def test_doctor_says_where_scripts_run(home: Home, settings: str, works: bool, detail: str, hint: str) -> None:
+    home.write_settings(settings)
+    (scripts,) = (check for check in call("doctor", "--json").json["checks"] if check["check"] == "scripts")
+    assert re.fullmatch(detail, scripts.pop("detail"))
+    assert scripts == {"check": "scripts", "works": works, "hint": hint}
 
 
 def test_doctor_counts_what_is_remembered(home: Home, root: Path) -> None:
@@ -490,6 +528,7 @@ def test_doctor_names_model_keys_and_never_shows_them(home: Home, monkeypatch: p
         ["search", "thing"],
         ["activate", "good"],
         ["read", "good", "SKILL.md"],
+        ["run", "good", "scripts/go.sh", "--yes"],
         ["validate", "skills/good"],
         ["new", "fresh"],
         ["enable", "good"],
@@ -498,6 +537,8 @@ def test_doctor_names_model_keys_and_never_shows_them(home: Home, monkeypatch: p
         ["untrust"],
         ["grants"],
         ["grants", "--allow", "good"],
+        ["grants", "--allow", "good", "--run"],
+        ["secrets"],
         ["sessions"],
         ["usage"],
         ["init"],

@@ -136,9 +136,13 @@ def test_full_prompt_has_the_guidance_of_the_profile_before_the_catalog(root: Pa
     options = ["--skills", str(root), "--profile", profile, "--config", "on.toml", "prompt", "--budget", "900"]
     Path("on.toml").write_text("enabled = true\n")
     full, plain = call(*options, "--full").stdout, call(*options).stdout
-    guidance = GUIDANCE[PROFILES[profile].tools]
-    assert full == f"{guidance}\n\n{plain}"
+    whole = GUIDANCE[PROFILES[profile].tools]
+    guidance = "\n".join(line for line in whole.split("\n") if "run_skill_script" not in line)
     assert guidance
+    assert full == f"{guidance}\n\n{plain}"
+    write_skill(root, "alpha", files={"scripts/a.py": "x"})
+    full, plain = call(*options, "--full").stdout, call(*options).stdout
+    assert full == f"{whole}\n\n{plain}"
 
 
 def test_full_prompt_of_nothing_is_nothing(home: Home) -> None:

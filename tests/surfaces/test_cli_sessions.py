@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from prowess.activation.receipts import AskedBy, RunReceipt
 from prowess.errors import NotFound
+from prowess.runtime import Runtime
+from prowess.settings import load_settings
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import Outcome, call, run
 
@@ -87,9 +90,101 @@ def test_task_of_a_profile_is_over_with_its_process(root: Path) -> None:
 def test_receipts_of_a_session_are_shown_newest_first(root: Path) -> None:
     receipts = [_activate(root, name, "--session", "monday").json["receipt"] for name in ("a", "b")]
     found = call("sessions", "monday", "--json").json
-    assert (list(found), found["id"]) == (["id", "receipts"], "monday")
+    assert (list(found), found["id"], found["runs"]) == (["id", "receipts", "runs"], "monday", [])
     assert sorted(found["receipts"], key=lambda receipt: receipt["name"]) == receipts
     assert all(set(receipt) == _RECEIPT for receipt in found["receipts"])
+
+
+def _record_runs(root: Path, *runs: tuple[str, float | None, int | None, bool]) -> None:
+    """Record a run in the session monday for each: its script, when it ended, with what status, at its time limit."""
+    with Runtime(load_settings(), skills=[root]) as runtime, runtime.session("monday") as session:
+        session.prompt()  # So that there is such a session.
+        for number, (script, ended_at, status, timed_out) in enumerate(runs):
+            runtime.store.record_run(
+                RunReceipt(
+                    f"{number:032x}",
+                    runtime.settings.place.user,
+                    "monday",
+                    "project:a",
+                    "a",
+                    "d" * 64,
+                    script,
+                    "--form 'a b'",
+                    AskedBy.MODEL,
+                    consent="always",
+                    backend="bubblewrap",
+                    powers=("network", "secret:TOKEN"),
+                    at=1_767_225_600.0 + number,
+                    ended_at=ended_at,
+                    exit_status=status,
+                    timed_out=timed_out,
+                    seconds=0.0 if ended_at is None else 1.25,
+                    stdout_bytes=12,
+                    stderr_bytes=3,
+                    output_files=1,
+                    output_bytes=99,
+                )
+            )
+
+
+@pytest.mark.requirement("K6")
+def test_runs_of_a_session_are_shown_with_all_that_is_known_of_them(root: Path) -> None:
+    _record_runs(root, ("scripts/a.py", 1_767_225_602.0, 3, False))
+    found = call("sessions", "monday", "--json").json
+    assert (found["id"], found["receipts"]) == ("monday", [])
+    assert found["runs"] == [
+        {
+            "id": f"{0:032x}",
+            "user": "local",
+            "session": "monday",
+            "skill": "project:a",
+            "name": "a",
+            "digest": "d" * 64,
+            "script": "scripts/a.py",
+            "arguments": "--form 'a b'",
+            "asked_by": "model",
+            "agent": "",
+            "consent": "always",
+            "backend": "bubblewrap",
+            "powers": ["network", "secret:TOKEN"],
+            "at": "2026-01-01T00:00:00Z",
+            "ended_at": "2026-01-01T00:00:02Z",
+            "exit_status": 3,
+            "timed_out": False,
+            "seconds": 1.25,
+            "stdout_bytes": 12,
+            "stderr_bytes": 3,
+            "output_files": 1,
+            "output_bytes": 99,
+        }
+    ]
+
+
+@pytest.mark.requirement("K6")
+def test_people_get_a_line_for_each_run_newest_first(root: Path) -> None:
+    _record_runs(
+        root,
+        ("scripts/good.py", 1_767_225_602.0, 0, False),
+        ("scripts/bad.py", 1_767_225_602.0, 3, False),
+        ("scripts/slow.py", 1_767_225_602.0, 137, True),
+        ("scripts/never.py", 1_767_225_602.0, None, False),
+        ("scripts/now.py", None, None, False),
+    )
+    lines = [line.split("\t") for line in call("sessions", "monday").stdout.splitlines()]
+    assert lines == [
+        ["2026-01-01T00:00:04Z", "a", "scripts/now.py", "always", "running", "0.00 s"],
+        ["2026-01-01T00:00:03Z", "a", "scripts/never.py", "always", "not started", "1.25 s"],
+        ["2026-01-01T00:00:02Z", "a", "scripts/slow.py", "always", "timed out", "1.25 s"],
+        ["2026-01-01T00:00:01Z", "a", "scripts/bad.py", "always", "3", "1.25 s"],
+        ["2026-01-01T00:00:00Z", "a", "scripts/good.py", "always", "0", "1.25 s"],
+    ]
+
+
+@pytest.mark.requirement("K6")
+def test_activations_come_before_runs(root: Path) -> None:
+    _record_runs(root, ("scripts/a.py", 1_767_225_602.0, 0, False))
+    _activate(root, "b", "--session", "monday")
+    assert [line.split("\t")[1] for line in call("sessions", "monday").stdout.splitlines()] == ["b", "a"]
 
 
 @pytest.mark.requirement("K6", "R92")
@@ -168,8 +263,15 @@ def test_usage_counts_sessions_and_skills(root: Path) -> None:
     assert found["sessions"] == 2
     assert all(_MOMENT.fullmatch(row.pop("last_used_at")) for row in found["skills"])
     assert found["skills"] == [
-        {"name": "a", "id": "project:a", "activations": 2, "sessions": 2, "tokens": 2 * receipts[0]["tokens"]},
-        {"name": "b", "id": "project:b", "activations": 1, "sessions": 1, "tokens": receipts[1]["tokens"]},
+        {
+            "name": "a",
+            "id": "project:a",
+            "activations": 2,
+            "sessions": 2,
+            "tokens": 2 * receipts[0]["tokens"],
+            "runs": 0,
+        },
+        {"name": "b", "id": "project:b", "activations": 1, "sessions": 1, "tokens": receipts[1]["tokens"], "runs": 0},
     ]
 
 
@@ -186,5 +288,20 @@ def test_people_get_a_line_of_usage_for_each_skill(root: Path) -> None:
     tokens = _activate(root, "a", "--session", "1").json["receipt"]["tokens"]
     (line,) = call("usage").stdout.splitlines()
     cells = line.split("\t")
-    assert cells[:4] == ["a", "1", "1", str(tokens)]
-    assert _MOMENT.fullmatch(cells[4])
+    assert cells[:5] == ["a", "1", "1", str(tokens), "0"]
+    assert _MOMENT.fullmatch(cells[5])
+
+
+@pytest.mark.requirement("K6")
+def test_usage_counts_runs_too(root: Path) -> None:
+    tokens = _activate(root, "a", "--session", "1").json["receipt"]["tokens"]
+    with Runtime(load_settings()) as runtime:
+        user = runtime.settings.place.user
+        for number, name in enumerate("aab"):
+            run = RunReceipt(f"x{number}", user, "1", f"project:{name}", name, "d", "run.sh", "", AskedBy.USER)
+            runtime.store.record_run(run)
+    keys = ("name", "activations", "sessions", "tokens", "runs")
+    rows = [[row[key] for key in keys] for row in call("usage", "--json").json["skills"]]
+    assert rows == [["a", 1, 1, tokens, 2], ["b", 0, 0, 0, 1]]
+    cells = [line.split("\t")[:5] for line in call("usage").stdout.splitlines()]
+    assert cells == [[str(cell) for cell in row] for row in rows]

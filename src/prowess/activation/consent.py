@@ -1,7 +1,8 @@
-"""Consent: whether a skill may be activated, and how a person is asked.
+"""Consent: whether a skill may be activated or its scripts run, and how a person is asked.
 
-`decide_consent` is pure. What it cannot decide becomes a `Question`, which carries all that a person needs to answer,
-and which a `ConsentAsker` puts to one: a terminal, a callback of the application, or nobody at all.
+`decide_consent` and `decide_run` are pure. What they cannot decide becomes a `Question`, which carries all that a
+person needs to answer, and which a `ConsentAsker` puts to one: a terminal, a callback of the application, or nobody at
+all.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,8 +10,8 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Protocol
 
-from prowess.activation.grants import Decision, Grant, Scope
-from prowess.policy import Consent
+from prowess.activation.grants import Act, Decision, Grant, Scope
+from prowess.policy import Consent, ScriptConsent
 from prowess.skill.digest import SkillFile
 from prowess.sources.source import show_bytes
 
@@ -29,6 +30,7 @@ __all__ = [
     "Verdict",
     "compare_files",
     "decide_consent",
+    "decide_run",
 ]
 
 
@@ -52,7 +54,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """May this skill be activated by this one call? The answer counts for these files, and for no other call."""
+    """May this one call activate this skill, or run its scripts? The answer is for these files and no other call."""
 
     id: str
     session: str
@@ -70,10 +72,20 @@ class Question:
     former_digest: str = ""
     allowed_tools: tuple[str, ...] = ()
     permissions: tuple[str, ...] = ()
+    act: Act = Act.USE
+    script: str = ""
+    """What is to run, as its path in the skill's folder; empty for the tools that the skill brings."""
+    arguments: tuple[str, ...] = ()
+    powers: tuple[str, ...] = ()
+    """What the run would have beyond a plain sandbox."""
+    packages: tuple[str, ...] = ()
+    """What would be installed for it, as `name==version`."""
 
     @property
     def title(self) -> str:
         """The question in a few words."""
+        if self.act is Act.RUN:
+            return f'Run {self.script or "tools"} of skill "{self.name}"'
         return f'Activate skill "{self.name}"'
 
 
@@ -184,6 +196,33 @@ def decide_consent(
     if grant is not None and (policy is Consent.ASK or grant.scope is Scope.SESSION):
         return Allow(grant.scope.value)
     return Ask() if digest else Deny("no-digest")
+
+
+def decide_run(
+    policy: ScriptConsent, *, use: Verdict, grant: Grant | None, powers: Sequence[str], digest: str
+) -> Verdict:
+    """Return whether a script of a skill may run in a session with these powers.
+
+    `use`: what `decide_consent` said of the skill itself. `grant`: the decision on runs that counts for the digest in
+    the session. Under `ASK` it alone counts: scripts of trusted sources, and of folders that the caller named, ask too.
+    """
+    if isinstance(use, Deny):
+        return use
+    if not digest:  # Nothing would hold the files to what was agreed to, or to one version while they run.
+        return Deny("no-digest")
+    if grant is not None and grant.decision is Decision.REFUSE:
+        return Deny("refused")
+    if grant is not None and grant.covers(powers):
+        return Allow(grant.scope.value)
+    if powers or isinstance(use, Ask):  # A policy that spares the question of runs does not answer that of use.
+        return Ask()
+    match policy:
+        case ScriptConsent.NEVER:
+            return Allow("not-asked")
+        case ScriptConsent.WITH_ACTIVATION:
+            return Allow(use.reason)
+        case ScriptConsent.ASK:
+            return Ask()
 
 
 def compare_files(before: Iterable[SkillFile], after: Sequence[SkillFile]) -> tuple[FileChange, ...]:

@@ -1,9 +1,18 @@
-"""Receipts: the record of each activation. What is active in a session is what its open receipts say."""
+"""Receipts: the record of each activation and each run. What is active in a session is what its open receipts say."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["MAX_KEPT_ARGUMENTS", "AskedBy", "Receipt", "SessionRecord", "Usage", "UsageReport", "keep_arguments"]
+__all__ = [
+    "MAX_KEPT_ARGUMENTS",
+    "AskedBy",
+    "Receipt",
+    "RunReceipt",
+    "SessionRecord",
+    "Usage",
+    "UsageReport",
+    "keep_arguments",
+]
 
 MAX_KEPT_ARGUMENTS = 10_000
 """Characters of the arguments that a receipt keeps."""
@@ -58,6 +67,50 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class RunReceipt:
+    """One run of a skill's script. Names and numbers only, never what the script has read or written."""
+
+    id: str
+    user: str
+    session: str
+    skill: str
+    """The skill's id."""
+    name: str
+    digest: str
+    script: str
+    """Its path in the skill's folder, or the tool that it serves."""
+    arguments: str
+    """As `keep_arguments` leaves them."""
+    asked_by: AskedBy
+    agent: str = ""
+    consent: str = ""
+    """Why it was allowed: `once`, `session`, `always`, `not-asked`, or why the skill was."""
+    backend: str = ""
+    """The sandbox that it ran in."""
+    powers: tuple[str, ...] = ()
+    """What it had beyond a plain sandbox, sorted, each once."""
+    at: float = 0.0
+    """When it began, in seconds since 1970."""
+    ended_at: float | None = None
+    """When it ended; None while it runs, and for ever if its runtime died meanwhile."""
+    exit_status: int | None = None
+    """None while it runs, and if there was none."""
+    timed_out: bool = False
+    seconds: float = 0.0
+    stdout_bytes: int = 0
+    """Of all that it has written there, kept or not; `stderr_bytes` likewise."""
+    stderr_bytes: int = 0
+    output_files: int = 0
+    """How many files it has left behind, and of how many bytes."""
+    output_bytes: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its end is not known yet."""
+        return self.ended_at is None
+
+
+@dataclass(frozen=True, slots=True)
 class SessionRecord:
     """One chat or task, as it is remembered."""
 
@@ -79,8 +132,12 @@ class Usage:
     name: str
     activations: int
     sessions: int
+    """That have activated it."""
     tokens: int
     last_used_at: float
+    """When it was last activated or a script of it last began to run."""
+    runs: int = 0
+    """Of its scripts."""
 
 
 @dataclass(frozen=True, slots=True)

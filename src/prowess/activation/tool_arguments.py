@@ -13,6 +13,8 @@ __all__ = ["parse_arguments"]
 
 _MAX_CHARACTERS = 100_000
 """Of one argument."""
+_MAX_ITEMS = 1_000
+"""Of one argument that is a list."""
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """JSON can spell it by an escape, but it cannot be stored or sent on."""
 
@@ -45,6 +47,21 @@ def _check(tool: Tool, key: str, value: object, schema: Schema) -> object:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise _wrong(tool, f"'{key}' must be a whole number from 1 up")
         return value
+    if schema["type"] == "object":
+        if not isinstance(value, dict):
+            raise _wrong(tool, f"'{key}' must be an object")
+        return cast("dict[str, object]", value)
+    if schema["type"] == "array":
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in cast("list[object]", value)):
+            raise _wrong(tool, f"'{key}' must be a list of texts")
+        items = cast("list[object]", value)
+        if len(items) > _MAX_ITEMS:
+            raise _wrong(tool, f"'{key}' has more than {_MAX_ITEMS:,} items")
+        return [_check_text(tool, key, item) for item in items]
+    return _check_text(tool, key, value)
+
+
+def _check_text(tool: Tool, key: str, value: object) -> str:
     if not isinstance(value, str):
         raise _wrong(tool, f"'{key}' must be a text")
     if _HALF_CHARACTER.search(value):

@@ -53,6 +53,6 @@ def _render(tool: Tool, name: str, dialect: Dialect) -> Schema:
                 "annotations": {
                     "readOnlyHint": tool.role in (Role.READ, Role.SEARCH),
                     "destructiveHint": False,
-                    "openWorldHint": False,
+                    "openWorldHint": tool.role is Role.TOOLSET,
                 },
             }

@@ -3,7 +3,7 @@
 Each tool set is a table of rows; what a call does is decided by its role, in the runtime's session.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -33,6 +33,10 @@ class Role(StrEnum):
     READ = "read"
     SEARCH = "search"
     DEACTIVATE = "deactivate"
+    RUN = "run"
+    """Run a script of a skill."""
+    TOOLSET = "toolset"
+    """Call a tool that a skill brings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,8 @@ class Parameter:
     name: str
     about: str
     required: bool = True
-    type: Literal["string", "integer"] = "string"
+    type: Literal["string", "integer", "array", "object"] = "string"
+    """Items of an array are texts; an object may hold anything."""
     of_skills: bool = False
     """Whether the values are the names of visible skills."""
 
@@ -95,6 +100,20 @@ _ROWS: dict[ToolSet, tuple[_Row, ...]] = {
                 Parameter("name", "The skill's name."),
                 Parameter("path", "The file, relative to the skill's folder."),
                 Parameter("lines", "Only these lines, as in 1-200; the whole file without it.", required=False),
+            ),
+        ),
+        _Row(
+            "run_skill_script",
+            Role.RUN,
+            "Run a script of a skill",
+            "Run a script that belongs to a skill, such as scripts/report.py, in a sandbox, and return what it "
+            "prints. Files that it writes to the folder in PROWESS_OUTPUT are kept for the user. Use it when "
+            "the skill's instructions call for the script.",
+            (
+                Parameter("name", "The skill's name."),
+                Parameter("script", "The script, relative to the skill's folder."),
+                Parameter("arguments", "Its arguments, one text each; none without it.", False, "array"),
+                Parameter("input", "Data that it reads as JSON from the file in PROWESS_INPUT.", False, "object"),
             ),
         ),
         _Row(
@@ -156,12 +175,14 @@ _ROWS: dict[ToolSet, tuple[_Row, ...]] = {
 }
 
 
-def make_tools(tool_set: ToolSet, *, names: Sequence[str]) -> tuple[Tool, ...]:
+def make_tools(tool_set: ToolSet, *, names: Sequence[str], without: Container[Role] = ()) -> tuple[Tool, ...]:
     """Return the tools of a set for the skills of these names; none if there are no skills."""
     if not names:
         return ()
     return tuple(
-        Tool(row.name, row.role, row.title, row.description, _schema(row.parameters, names)) for row in _ROWS[tool_set]
+        Tool(row.name, row.role, row.title, row.description, _schema(row.parameters, names))
+        for row in _ROWS[tool_set]
+        if row.role not in without
     )
 
 
@@ -173,6 +194,8 @@ def _schema(parameters: Sequence[Parameter], names: Sequence[str]) -> Schema:
             properties[parameter.name]["enum"] = list(names)
         if parameter.type == "integer":
             properties[parameter.name]["minimum"] = 1
+        if parameter.type == "array":
+            properties[parameter.name]["items"] = {"type": "string"}
     return {
         "type": "object",
         "properties": properties,

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from prowess.skill.manifest import Requirements
 
-__all__ = ["HostProbe", "Probe", "decide_eligibility"]
+__all__ = ["HostProbe", "Probe", "decide_eligibility", "satisfies"]
 
 _PLATFORMS = {"linux": "linux", "darwin": "macos", "win32": "windows", "cygwin": "windows"}
 _COMMAND = re.compile(r"[A-Za-z0-9._+@-]+")
@@ -58,13 +58,15 @@ def decide_eligibility(requires: Requirements, probe: Probe) -> tuple[str, ...]:
     if requires.any_binaries and not any(probe.has_binary(name) for name in requires.any_binaries):
         missing.append(f"none of the commands {', '.join(requires.any_binaries)} is installed")
     missing += [f"the variable {name} is not set" for name in requires.environment if not probe.has_variable(name)]
-    if requires.python and not _satisfies(probe.python(), requires.python):
+    if requires.python and not probe.python():
+        missing.append(f"there is no Python, and {requires.python} is needed")
+    elif requires.python and not satisfies(probe.python(), requires.python):
         version = ".".join(map(str, probe.python()))
         missing.append(f"Python is {version}, not {requires.python}")
     return tuple(missing)
 
 
-def _satisfies(version: tuple[int, ...], specifier: str) -> bool:
+def satisfies(version: tuple[int, ...], specifier: str) -> bool:
     """Whether the version meets every clause. A clause that cannot be read is met by none."""
     return all(_meets(version, clause.strip()) for clause in specifier.split(","))
 

@@ -9,10 +9,12 @@ from prowess.errors import NotFound
 from prowess.policy import Limits, Links, Reading, SourceKind, UnknownKeys
 from prowess.skill.body import find_references, judge_body, judge_reference
 from prowess.skill.bounded_yaml import locate_keys
+from prowess.skill.declared_secrets import judge_secrets
 from prowess.skill.frontmatter import Frontmatter, split_frontmatter
 from prowess.skill.manifest import Manifest
 from prowess.skill.problems import Problem, Severity, make_problem
 from prowess.skill.reading import parse_skill
+from prowess.skill.toolset_references import judge_toolsets
 from prowess.skill.triggers import judge_triggers
 from prowess.sources.folders import SKILL_MD, scan_folder
 from prowess.sources.heads import read_head, read_plain_file, read_sidecar, read_start, sidecar_status
@@ -90,8 +92,8 @@ def check_skill(folder: str, *, reading: Reading, limits: Limits) -> CheckedSkil
     listed = list_skill_files(find_real_path(folder) or folder)
     further = [*_check_files(listed, strict=reading.strict), *_check_body(folder, listed, reading, limits)]
     shown = judged.manifest.name if judged.manifest else name
-    triggers = _check_triggers(judged.manifest, head) if judged.manifest else ()
-    return CheckedSkill(show_path(folder), shown, (*judged.problems, *triggers, *further))
+    declared = _check_declarations(judged.manifest, head) if judged.manifest else ()
+    return CheckedSkill(show_path(folder), shown, (*judged.problems, *declared, *further))
 
 
 def _missing(folder: str) -> Problem:
@@ -104,15 +106,21 @@ def _missing(folder: str) -> Problem:
     return make_problem("skill-md-missing", f"there is no {SKILL_MD} in {show_path(folder)}")
 
 
-def _check_triggers(manifest: Manifest, head: bytes) -> Iterator[Problem]:
-    """Return the triggers that would never fire, each at the place where triggers are given."""
-    problems = tuple(judge_triggers(manifest.behaviour.triggers))
-    if not problems:
+def _check_declarations(manifest: Manifest, head: bytes) -> Iterator[Problem]:
+    """Return what the manifest declares in vain, each at the place where that is declared."""
+    behaviour = manifest.behaviour
+    found = [
+        *(("triggers", problem) for problem in judge_triggers(behaviour.triggers)),
+        *(("secrets", problem) for problem in judge_secrets(behaviour)),
+        *(("toolsets", problem) for problem in judge_toolsets(behaviour)),
+    ]
+    if not found:
         return
     frontmatter = split_frontmatter(head)
     first_line = frontmatter.first_line if isinstance(frontmatter, Frontmatter) else 1
-    line, column = locate_keys(manifest.text, first_line=first_line).get(("triggers",), (first_line, 1))
-    for problem in problems:
+    places = locate_keys(manifest.text, first_line=first_line)
+    for key, problem in found:
+        line, column = places.get((key,), (first_line, 1))
         yield replace(problem, line=line, column=column)
 
 

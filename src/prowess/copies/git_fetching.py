@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from prowess.copies.disk_failures import telling
 from prowess.copies.git_addresses import GitAddress
 from prowess.copies.layout import Layout
-from prowess.copies.locks import Hold, hold_lock
 from prowess.copies.trees import remove_tree
 from prowess.copies.user_folders import ensure_plain_folder, ensure_user_folders
 from prowess.errors import NotFound, WorldError
+from prowess.sources.locks import Hold, hold_lock
 from prowess.sources.real_paths import find_real_path
 
 __all__ = ["MAX_FETCH_BYTES", "TIMEOUT_SECONDS", "Checkout", "fetched"]

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from prowess.copies.disk_failures import telling
 from prowess.copies.layout import Layout
-from prowess.copies.locks import Hold, hold_lock
 from prowess.copies.personal import lock_path
 from prowess.copies.record import fsync_folder
 from prowess.copies.user_folders import ensure_user_folders
 from prowess.sources.folders import SKILL_MD
+from prowess.sources.locks import Hold, hold_lock
 from prowess.sources.skill_files import is_leftover
 
 __all__ = ["Move", "OldFolder", "apply_migration", "plan_migration", "read_old_folder"]

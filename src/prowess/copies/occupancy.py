@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 from prowess.copies.entries import list_names
 from prowess.copies.layout import Layout, RootPlace
-from prowess.copies.locks import Hold, hold_lock, release_lock, take_lock, try_lock
+from prowess.sources.locks import Hold, hold_lock, release_lock, take_lock, try_lock
 
 __all__ = ["Occupancy", "is_claimed_otherwise", "taking_over"]
 

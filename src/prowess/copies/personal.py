@@ -16,13 +16,13 @@ from prowess.copies.entries import list_names
 from prowess.copies.history import Archive, History, KeptVersion, Origin, VersionNote
 from prowess.copies.incoming import StagedSkill, stage_skill
 from prowess.copies.layout import Layout
-from prowess.copies.locks import Hold, hold_lock
 from prowess.copies.trees import remove_tree
 from prowess.copies.user_folders import ensure_plain_folder, ensure_user_folders
 from prowess.copies.writable_copies import copy_for_editing
 from prowess.errors import NotFound, Refused
 from prowess.policy import Limits, Reading
 from prowess.skill.problems import Problem
+from prowess.sources.locks import Hold, hold_lock
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.skill_files import read_skill_files
 from prowess.sources.source import show_path

@@ -22,7 +22,6 @@ from prowess.copies.entries import (
     unlock_entry,
 )
 from prowess.copies.layout import RootPlace
-from prowess.copies.locks import Hold, hold_lock
 from prowess.copies.plan import Place, Placed, Present, Remove, Skipped, SyncPlan, may_stay
 from prowess.copies.record import Record, fsync_folder
 from prowess.copies.renaming import exchange
@@ -32,6 +31,7 @@ from prowess.copies.workshop import Workshop
 from prowess.errors import WorldError
 from prowess.skill.problems import Problem, make_problem
 from prowess.skill.skill import Skill
+from prowess.sources.locks import Hold, hold_lock
 from prowess.sources.private_folders import make_private_folder
 from prowess.sources.skill_files import FileSet, read_skill_files
 from prowess.sources.source import show_path

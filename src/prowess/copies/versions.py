@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from prowess.copies.disk_failures import disk_failure
 from prowess.copies.disk_sync import sync_trees
 from prowess.copies.layout import Layout
-from prowess.copies.locks import Hold, hold_lock, release_lock, take_lock, try_lock
 from prowess.copies.mounted import find_mounted
 from prowess.copies.record import fsync_folder
 from prowess.copies.trees import TreeWriter, lock_folder, remove_tree
@@ -24,6 +23,7 @@ from prowess.copies.workshop import MOST_AT_ONCE, Workshop
 from prowess.errors import NotFound, WorldError
 from prowess.skill.problems import make_problem
 from prowess.skill.skill import Skill
+from prowess.sources.locks import Hold, hold_lock, release_lock, take_lock, try_lock
 from prowess.sources.private_folders import make_private_folder
 from prowess.sources.skill_files import FileSet, copy_skill_files, is_unchanged, read_skill_files
 

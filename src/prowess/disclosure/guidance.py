@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prowess.disclosure.names import show_names
 from prowess.policy import ToolSet
 
-__all__ = ["GUIDANCE", "render_active_names", "render_fallback", "render_prompt"]
+__all__ = ["GUIDANCE", "choose_guidance", "render_active_names", "render_fallback", "render_prompt"]
 
 _MAX_ACTIVE = 100
 """Active skills that a prompt names."""
@@ -18,6 +18,7 @@ A skill is a folder of instructions for one kind of task, with scripts, referenc
 - When a task fits a description, call `activate_skill` with that name before you begin, and follow what it returns. Do not work from the description alone, and do not guess what the instructions say.
 - Activate only what the task needs. A skill that is active stays so: do not activate it again.
 - Read a skill's other files with `read_skill_resource`, and only those that its instructions point to or that you need.
+- Run a skill's scripts with `run_skill_script`, when its instructions call for them. Do not retype what a script does.
 - If nothing in the catalog fits, or it says that skills are not listed, look with `search_skills`.
 - When the user writes `/name` or `$name`, that skill is wanted: use it.
 - When the work that a skill was for is done, `deactivate_skill` ends it.
@@ -55,6 +56,18 @@ GUIDANCE: dict[ToolSet, str] = {
     ToolSet.REMCOCHAT: _REMCOCHAT,
     ToolSet.NONE: "",
 }
+
+
+_OPTIONAL = "`run_skill_script`"
+"""A tool that is not always offered: its line goes with it."""
+
+
+def choose_guidance(tool_set: ToolSet, *, offered: Sequence[str]) -> str:
+    """Return what a model is told with the tools that it is offered now."""
+    text = GUIDANCE[tool_set]
+    if _OPTIONAL.strip("`") in offered:
+        return text
+    return "\n".join(line for line in text.split("\n") if _OPTIONAL not in line)
 
 
 def render_active_names(names: Sequence[str], *, faded: Sequence[str] = ()) -> str:

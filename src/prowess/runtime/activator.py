@@ -160,6 +160,10 @@ class Activator:
         same = bool(receipt.digest) and files.digest == receipt.digest
         return receipt.in_context and same and not self._gate.denies(skill, files)
 
+    def is_active(self, skill: Skill, files: FileSet) -> bool:
+        """Whether these very files of a skill are switched on."""
+        return self._find_current(skill, files) is not None
+
     def is_refused(self, skill: Skill) -> bool:
         """Whether the user has refused a skill that is active."""
         return self._gate.denies(*self._shelf.take(skill))

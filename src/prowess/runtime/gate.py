@@ -1,10 +1,8 @@
 """The gate before a skill: whoever wants it in a session gets past with consent to its exact files, or not at all."""
 
 import os
-import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from prowess.activation.consent import (
     Allow,
@@ -17,104 +15,43 @@ from prowess.activation.consent import (
     Verdict,
     compare_files,
     decide_consent,
+    decide_run,
 )
-from prowess.activation.grants import Decision, Grant, Scope
+from prowess.activation.grants import Act, Decision, Grant, Scope
 from prowess.catalog.switches import switch_key
 from prowess.catalog.views import Reason
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.errors import Refused
 from prowess.policy import Consent, SessionMemory
 from prowess.runtime.keeper import SessionKey, SkillKeeper
+from prowess.runtime.pending_questions import Call, PendingQuestions
 from prowess.skill.skill import Skill
 from prowess.sources.skill_files import FileSet
 from prowess.state.store import StateStore
 
-__all__ = ["NOT_ASKED", "Call", "Gate", "PendingQuestions"]
+__all__ = ["NOT_ASKED", "Gate", "RunWish"]
 
-_MAX_PENDING = 1_000
-"""Questions that may wait for their answers; older ones are forgotten."""
 _MEND_FOLDER = "mend the skill's folder; `prowess validate` shows what is wrong"
 NOT_ASKED = ("not-asked", "trusted")
 """Reasons to let a skill pass whatever its files are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """The one call that a question, and so its answer, is about."""
+class RunWish:
+    """What a call wants to run, and with what."""
 
-    session: str
-    tool: str
-    skill: str
-    arguments: str
-    digest: str
+    script: str
+    """Its path in the skill's folder; empty for the tools that the skill brings."""
+    arguments: tuple[str, ...] = ()
+    powers: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    given: str = ""
+    """A digest of what else the call hands over, so that a confirmation is for the very same."""
 
-
-@dataclass(slots=True)
-class _Asking:
-    """A question that is being put to a person."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    thread: int = 0
-    """Which asks."""
-    waiting: int = 0
-    """How many callers ask, or wait for the answer."""
-
-
-@dataclass(slots=True)
-class PendingQuestions:
-    """Questions that wait for their answers, for all sessions of a runtime."""
-
-    calls: dict[str, Call] = field(default_factory=dict[str, Call])
-    """What those are about that were handed out."""
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    asked: dict[tuple[str, str], "_Asking"] = field(default_factory=dict[tuple[str, str], "_Asking"])
-    """By session and digest, about which somebody is being asked."""
-
-    @contextmanager
-    def asking(self, session: str, digest: str) -> Generator[None]:
-        """Let one caller at a time ask about a digest in a session; the others may find the answer given.
-
-        Whoever is being asked cannot use the skill in order to answer.
-        """
-        key = (session, digest)
-        with self.lock:
-            one = self.asked.setdefault(key, _Asking())
-            if one.thread == threading.get_ident():
-                raise Refused(
-                    "the user is being asked about this skill", hint="wait for the answer", code="being-asked"
-                )
-            one.waiting += 1
-        try:
-            with one.lock:
-                one.thread = threading.get_ident()
-                try:
-                    yield
-                finally:
-                    one.thread = 0
-        finally:
-            with self.lock:
-                one.waiting -= 1
-                if not one.waiting:
-                    del self.asked[key]
-
-    def add(self, question: str, call: Call) -> None:
-        """Remember what a question is about."""
-        with self.lock:
-            self.calls[question] = call
-            while len(self.calls) > _MAX_PENDING:
-                self.calls.pop(next(iter(self.calls)))
-
-    def redeem(self, confirmation: Confirmation, call: Call) -> Answer:
-        """Return the answer if its question was about this very call; a question can be answered once."""
-        with self.lock:
-            about = self.calls.pop(confirmation.question, None)
-        if about != call:
-            raise Refused(
-                "the confirmation is not for this call",
-                hint="ask for the question anew; an answer counts once, for one call and the files it was about",
-                code="confirmation-mismatch",
-            )
-        return confirmation.answer
+    @property
+    def text(self) -> str:
+        """All of it, for a call to be told from others by."""
+        return "\0".join((self.script, *self.arguments, "", *self.powers, "", *self.packages, self.given))
 
 
 class Gate:
@@ -166,12 +103,7 @@ class Gate:
                     self._honour(skill, files, confirmation, call)
                 return reason
             case Deny("no-digest"):
-                faults = "; ".join(problem.message for problem in files.problems[:3])
-                raise Refused(
-                    f"skill '{skill.name}' cannot be agreed to, since not all its files can be read: {faults}",
-                    hint=_MEND_FOLDER,
-                    code="no-digest",
-                )
+                raise _no_digest(skill, files)
             case Deny():
                 raise _refused(skill, Scope.ALWAYS)
             case Ask() if confirmation is not None:
@@ -179,6 +111,74 @@ class Gate:
                 return self._settle(skill, files, answer, given_by="confirmation")
             case Ask():
                 return self._ask(skill, files, tool=tool, is_active=is_active)
+
+    def question_run(
+        self, skill: Skill, files: FileSet, wish: RunWish, *, tool: str, is_active: bool
+    ) -> Question | None:
+        """Return what a person would be asked before this run; None if nobody would be."""
+        match self._decide_run(skill, files, wish, is_active=is_active):
+            case Ask():
+                question = self._ask_about(skill, files, tool=tool, wish=wish)
+                self._pending.add(question.id, self._call(skill, files, tool, wish))
+                return question
+            case Allow() | Deny():
+                return None
+
+    def permit_run(
+        self,
+        skill: Skill,
+        files: FileSet,
+        wish: RunWish,
+        *,
+        tool: str,
+        is_active: bool,
+        confirmation: Confirmation | None,
+    ) -> str:
+        """Return why the run is allowed, or raise."""
+        match self._decide_run(skill, files, wish, is_active=is_active):
+            case Allow(reason):
+                return reason
+            case Deny("no-digest"):
+                raise _no_digest(skill, files)
+            case Deny():
+                raise _refused(skill, Scope.ALWAYS)
+            case Ask() if confirmation is not None:
+                answer = self._pending.redeem(confirmation, self._call(skill, files, tool, wish))
+                return self._settle(skill, files, answer, given_by="confirmation", wish=wish)
+            case Ask():
+                return self._ask_to_run(skill, files, wish, tool=tool, is_active=is_active)
+
+    def allows_run(self, skill: Skill, files: FileSet, wish: RunWish, *, is_active: bool) -> bool:
+        """Whether a run needs no question."""
+        return isinstance(self._decide_run(skill, files, wish, is_active=is_active), Allow)
+
+    def _ask_to_run(self, skill: Skill, files: FileSet, wish: RunWish, *, tool: str, is_active: bool) -> str:
+        with self._pending.asking(self._key.session, files.digest):
+            match self._decide_run(skill, files, wish, is_active=is_active):
+                case Allow(reason):
+                    return reason
+                case Deny():
+                    raise _refused(skill, Scope.ALWAYS)
+                case Ask():
+                    answer = self._asker.ask(self._ask_about(skill, files, tool=tool, wish=wish))
+                    return self._settle(skill, files, answer, given_by=self._asker.name, wish=wish)
+
+    def _decide_run(self, skill: Skill, files: FileSet, wish: RunWish, *, is_active: bool) -> Verdict:
+        grant = (
+            self._store.find_grant(user=self._key.user, digest=files.digest, session=self._key.session, act=Act.RUN)
+            if files.digest
+            else None
+        )
+        return decide_run(
+            self._keeper.policy.execution.consent,
+            use=self._decide(skill, files, is_active=is_active),
+            grant=grant,
+            powers=wish.powers,
+            digest=files.digest,
+        )
+
+    def _call(self, skill: Skill, files: FileSet, tool: str, wish: RunWish) -> Call:
+        return Call(self._key.session, tool, skill.id, wish.text, files.digest)
 
     def _honour(self, skill: Skill, files: FileSet, confirmation: Confirmation, call: Call) -> None:
         """Carry out an answer that comes with a call which needs none any more; a stale yes does no harm."""
@@ -242,12 +242,15 @@ class Gate:
             grant=grant,
         )
 
-    def _settle(self, skill: Skill, files: FileSet, answer: Answer | None, *, given_by: str) -> str:
+    def _settle(
+        self, skill: Skill, files: FileSet, answer: Answer | None, *, given_by: str, wish: RunWish | None = None
+    ) -> str:
         """Carry out what a person said: remember it as far as it reaches, and allow or refuse."""
         if answer is None:
+            what = f"skill '{skill.name}'" if wish is None else f"running {_name(wish)} of skill '{skill.name}'"
             raise Refused(
-                f"skill '{skill.name}' needs the user's consent, and nobody is there to give it",
-                hint=self._way_to_consent(skill),
+                f"{what} needs the user's consent, and nobody is there to give it",
+                hint=self._way_to_consent(skill) if wish is None else _way_to_run(skill, wish),
                 code="consent-needed",
             )
         if answer.scope is not Scope.ONCE:
@@ -261,10 +264,12 @@ class Gate:
                 given_by=given_by,
                 at=self._clock(),
                 files=files.files,
+                act=Act.USE if wish is None else Act.RUN,
+                powers=() if wish is None else wish.powers,
             )
             self._store.set_grant(grant)
         if answer.decision is Decision.REFUSE:
-            raise _refused(skill, answer.scope)
+            raise _refused(skill, answer.scope, wish)
         return answer.scope.value
 
     def _way_to_consent(self, skill: Skill) -> str:
@@ -275,8 +280,12 @@ class Gate:
             return f"`prowess grants --allow {skill.name} --session ID` gives it, or --yes for one call"
         return "--yes gives it for one call; each task asks anew"
 
-    def _ask_about(self, skill: Skill, files: FileSet, *, tool: str) -> Question:
-        former = self._store.find_former_grant(user=self._key.user, skill=switch_key(skill), digest=files.digest)
+    def _ask_about(self, skill: Skill, files: FileSet, *, tool: str, wish: RunWish | None = None) -> Question:
+        act = Act.USE if wish is None else Act.RUN
+        former = self._store.find_former_grant(
+            user=self._key.user, skill=switch_key(skill), digest=files.digest, act=act
+        )
+        about = wish or RunWish("")
         return Question(
             os.urandom(16).hex(),
             self._key.session,
@@ -291,9 +300,33 @@ class Gate:
             former_digest=former.digest if former else "",
             allowed_tools=skill.manifest.allowed_tools or (),
             permissions=skill.manifest.behaviour.permissions,
+            act=act,
+            script=about.script,
+            arguments=about.arguments,
+            powers=about.powers,
+            packages=about.packages,
         )
 
 
-def _refused(skill: Skill, scope: Scope) -> Refused:
+def _name(wish: RunWish) -> str:
+    return wish.script or "tools"
+
+
+def _way_to_run(skill: Skill, wish: RunWish) -> str:
+    powers = "".join(f" --power {power}" for power in wish.powers)
+    return f"`prowess grants --allow {skill.name} --run{powers}` gives it, or --yes for one call"
+
+
+def _no_digest(skill: Skill, files: FileSet) -> Refused:
+    faults = "; ".join(problem.message for problem in files.problems[:3])
+    return Refused(
+        f"skill '{skill.name}' cannot be agreed to, since not all its files can be read: {faults}",
+        hint=_MEND_FOLDER,
+        code="no-digest",
+    )
+
+
+def _refused(skill: Skill, scope: Scope, wish: RunWish | None = None) -> Refused:
     revoke = f"; `prowess grants --revoke {skill.name}` takes the refusal back" if scope is Scope.ALWAYS else ""
-    return Refused(f"the user refused skill '{skill.name}'", hint=f"do without it{revoke}", code="refused")
+    what = f"skill '{skill.name}'" if wish is None else f"to run {_name(wish)} of skill '{skill.name}'"
+    return Refused(f"the user refused {what}", hint=f"do without it{revoke}", code="refused")

@@ -13,31 +13,34 @@ from dataclasses import replace
 from types import TracebackType
 
 from prowess.activation.consent import ConsentAsker, HeadlessAsker
-from prowess.activation.grants import Decision, Grant
-from prowess.activation.receipts import Receipt, SessionRecord, UsageReport
+from prowess.activation.grants import POWERS, Act, Decision, Grant, find_unknown_power, sort_powers
+from prowess.activation.receipts import Receipt, RunReceipt, SessionRecord, UsageReport
 from prowess.catalog.catalog import Catalog
 from prowess.catalog.digests import Digests
-from prowess.catalog.eligibility import HostProbe, Probe, decide_eligibility
+from prowess.catalog.eligibility import Probe, decide_eligibility
 from prowess.catalog.index import Index
 from prowess.catalog.reasons import Explanation, explain
 from prowess.catalog.refresh import CatalogKeeper
 from prowess.catalog.switches import EVERY_AGENT, Switch, Switches, switch_key
 from prowess.catalog.views import Reason, View, make_view
+from prowess.containers.mounts import Mount
 from prowess.copies.layout import Layout
-from prowess.copies.mounts import Mount
 from prowess.copies.personal import PersonalSkills
 from prowess.copies.sync import SyncReport
 from prowess.disclosure.planner import Plan
 from prowess.errors import NotFound, Refused, SettingsError
-from prowess.policy import BaseDirectory, CatalogText, Policy, SessionMemory
+from prowess.execution.rights import EVERYTHING, Rights, intersect
+from prowess.policy import BaseDirectory, CatalogText, NetworkUse, Policy, SessionMemory
 from prowess.runtime.copying import Copying, Look, Progress
-from prowess.runtime.gate import Gate, PendingQuestions
+from prowess.runtime.gate import Gate
 from prowess.runtime.keeper import SessionKey
 from prowess.runtime.own_skills import find_own, open_personal
+from prowess.runtime.pending_questions import PendingQuestions
 from prowess.runtime.planning import Found, Planning
 from prowess.runtime.session import Session
 from prowess.runtime.session_keys import SessionKeys
 from prowess.runtime.source_choice import SourceChoice
+from prowess.runtime.workbench import Workbench
 from prowess.settings import Settings, load_settings
 from prowess.skill.skill import Skill
 from prowess.sources.plugins import Plugins
@@ -79,7 +82,8 @@ class Runtime:
         self._plugins = Plugins()
         self._choice = SourceChoice(settings, self.store, self._plugins, given=skills)
         self._asker: ConsentAsker = asker or HeadlessAsker()
-        self._probe: Probe = probe or HostProbe()
+        self.workbench = Workbench(settings)
+        self._probe: Probe = probe or self.workbench.make_probe()
         self._lock = threading.RLock()
         self._views: dict[str, tuple[object, View]] = {}
         index = Index(os.path.join(settings.cache_folder, "index-3"))
@@ -124,6 +128,7 @@ class Runtime:
                 for task in self._keys.open_tasks():
                     self.end_session(task)
             finally:
+                self.workbench.close()
                 self.copying.close()
                 self._digests.close()
                 self.planning.close()
@@ -135,6 +140,17 @@ class Runtime:
         """How it behaves."""
         return self.settings.policy
 
+    @property
+    def rights(self) -> Rights:
+        """What the settings let scripts and tools of skills do."""
+        execution = self.policy.execution
+        return replace(
+            EVERYTHING,
+            network=execution.network is NetworkUse.GRANTED,
+            workspace=execution.workspace,
+            tools=(execution.tools,),
+        )
+
     # Sessions
 
     def session(
@@ -144,16 +160,24 @@ class Runtime:
         agent: str = EVERY_AGENT,
         skills: Sequence[str] | None = None,
         asker: ConsentAsker | None = None,
+        rights: Rights = EVERYTHING,
     ) -> Session:
         """Return the chat or task of this id; without one, a task of its own that nobody finds again.
 
-        `skills` narrows what the agent may see: names or ids. `asker` counts for this session only.
+        `skills` narrows what the agent may see: names or ids. `asker` counts for this session only. `rights` are those
+        of whoever opens it: scripts and tools get nothing beyond them, nor beyond what the settings allow.
         """
         with self._lock:
             key = SessionKey(self.settings.place.user, self._keys.choose(session_id), agent)
         memory = self.policy.sessions if session_id else SessionMemory.TASK
         return Session(
-            self, session_id or key.session, key, memory=memory, asker=asker or self._asker, allowlist=skills
+            self,
+            session_id or key.session,
+            key,
+            memory=memory,
+            asker=asker or self._asker,
+            allowlist=skills,
+            rights=intersect(self.rights, rights),
         )
 
     def end_session(self, session_id: str) -> bool:
@@ -173,6 +197,11 @@ class Runtime:
         """Return the receipts of a session, or of all, newest first."""
         key = None if session_id is None else self._keys.find(session_id)
         return self.store.receipts(user=self.settings.place.user, session=key, limit=limit)
+
+    def runs(self, session_id: str | None = None, *, limit: int = 1_000) -> tuple[RunReceipt, ...]:
+        """Return the receipts of runs of a session, or of all, newest first."""
+        key = None if session_id is None else self._keys.find(session_id)
+        return self.store.runs(user=self.settings.place.user, session=key, limit=limit)
 
     def usage(self, *, days: int | None = None) -> UsageReport:
         """Return how much skills were used, in the last days or ever."""
@@ -303,6 +332,7 @@ class Runtime:
         self._tidied_at = now
         oldest = now - self.settings.keep_receipts_days * _DAY_SECONDS
         self.store.forget_receipts(user=self.settings.place.user, before=oldest)
+        self.workbench.tidy_outputs()
 
     def warn_once(self, key: tuple[str, str], message: str) -> None:
         """Log a warning, once in the life of the process."""
@@ -412,8 +442,23 @@ class Runtime:
         """Return what the user has agreed to and refused, newest first."""
         return self.store.grants(user=self.settings.place.user)
 
-    def decide(self, name: str, decision: Decision, *, session_id: str = "", given_by: str = "application") -> Grant:
-        """Agree to the files that a skill has now, or refuse them, before anybody asks."""
+    def decide(
+        self,
+        name: str,
+        decision: Decision,
+        *,
+        session_id: str = "",
+        given_by: str = "application",
+        act: Act = Act.USE,
+        powers: Sequence[str] = (),
+    ) -> Grant:
+        """Agree to the files that a skill has now, or refuse them, before anybody asks.
+
+        To run its scripts is an act of its own, with what powers they may have beyond a plain sandbox.
+        """
+        unknown = find_unknown_power(powers)
+        if unknown is not None:
+            raise SettingsError(f"no power '{unknown}'", hint=f"powers: {', '.join(POWERS)}", code="bad-power")
         skill = self.catalog().get(name)
         files = self.files(skill)
         if not files.digest:
@@ -432,7 +477,17 @@ class Runtime:
         session = self._keys.choose(session_id) if session_id else ""
         user = self.settings.place.user
         grant = Grant(
-            user, switch_key(skill), skill.name, files.digest, decision, session, given_by, self.clock(), files.files
+            user,
+            switch_key(skill),
+            skill.name,
+            files.digest,
+            decision,
+            session,
+            given_by,
+            self.clock(),
+            files.files,
+            act,
+            sort_powers(powers),
         )
         self.store.set_grant(grant)
         return grant

@@ -1,46 +1,43 @@
 """The Session: one chat or task, with its prompt, its tools and its calls."""
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from prowess.activation.consent import Confirmation, ConsentAsker, Question
 from prowess.activation.mentions import Completion, complete_mention
 from prowess.activation.receipts import AskedBy, Receipt
-from prowess.activation.tool_arguments import parse_arguments
-from prowess.activation.tool_dialects import Dialect, find_tool, render_tools, wire_name
-from prowess.activation.tools import Role, Tool, make_tools
+from prowess.activation.tool_dialects import Dialect, render_tools, wire_name
 from prowess.catalog.views import View
-from prowess.copies.mounts import Mount, Permissions, make_permissions
+from prowess.containers.mounts import Mount, Permissions, make_permissions
 from prowess.copies.sync import SyncReport
 from prowess.copies.versions import Pin
-from prowess.disclosure.agreed_files import SkillChanged
 from prowess.disclosure.deltas import CatalogDelta
-from prowess.disclosure.guidance import GUIDANCE, render_prompt
+from prowess.disclosure.guidance import choose_guidance, render_prompt
 from prowess.disclosure.planner import Plan
 from prowess.disclosure.reattachment import Reattachment, plan_reattachment
-from prowess.disclosure.resources import LineRange, Resource, list_resources, parse_lines
-from prowess.errors import BrokenSkill, NotFound, Refused, ToolInputError, WorldError
-from prowess.policy import SessionMemory
+from prowess.disclosure.resources import LineRange, Resource, list_resources
+from prowess.errors import Refused, ToolInputError, WorldError
+from prowess.execution.jobs import Listener
+from prowess.execution.rights import Rights
+from prowess.execution.sandbox import hear_nothing
+from prowess.policy import Policy, SessionMemory
 from prowess.runtime.activator import Activation, Activator
+from prowess.runtime.calling import Caller
 from prowess.runtime.copying import Progress
 from prowess.runtime.gate import Gate
 from prowess.runtime.keeper import SessionKey
 from prowess.runtime.planning import Found
 from prowess.runtime.prompter import Prompter
 from prowess.runtime.reception import Reception, ToolUse, receive
+from prowess.runtime.run_results import RunRequest, RunResult
+from prowess.runtime.runner import Runner
 from prowess.runtime.shelf import Shelf, name_view
-from prowess.runtime.skill_names import callable_names, find_by_path, unknown_skill
-from prowess.runtime.tool_results import (
-    ToolResult,
-    render_activation,
-    render_deactivation,
-    render_error,
-    render_found,
-    render_resource,
-)
+from prowess.runtime.skill_names import find_by_path, unknown_skill
+from prowess.runtime.tool_checks import check_tool
+from prowess.runtime.tool_results import ToolResult
+from prowess.runtime.toolset_tools import ToolsetTools
 from prowess.skill.skill import Skill
 
 if TYPE_CHECKING:
@@ -70,9 +67,12 @@ class Session:
         memory: SessionMemory,
         asker: ConsentAsker,
         allowlist: Sequence[str] | None = None,
+        rights: Rights,
     ) -> None:
         self.id = session_id
         self.agent = key.agent
+        self.rights = rights
+        """What may be done in it: no more than the host lets anybody do, nor than whoever opened it may."""
         self._runtime = runtime
         self._key = key
         self._memory = memory
@@ -89,9 +89,20 @@ class Session:
             clock=runtime.clock,
         )
         self._prompter = Prompter(runtime.planning, runtime.store, key, memory=memory)
+        self._runner = Runner(
+            runtime.workbench,
+            runtime.store,
+            key,
+            gate=gate,
+            shelf=self._shelf,
+            rights=rights,
+            is_active=self._activator.is_active,
+            clock=runtime.clock,
+        )
+        toolsets = ToolsetTools(self._runner, cache=runtime.settings.cache_folder)
+        self._caller = Caller(self, runtime.planning, activator=self._activator, runner=self._runner, toolsets=toolsets)
         self._lock = threading.Lock()
         self._filtered: tuple[View, View] | None = None
-        self._tools_of: tuple[View, tuple[Tool, ...]] | None = None
         self._touched_at: float | None = None
 
     def __enter__(self) -> "Session":
@@ -110,6 +121,11 @@ class Session:
     def end(self) -> None:
         """Switch everything off and forget the session; its receipts stay."""
         self._runtime.end_session(self.id)
+
+    @property
+    def policy(self) -> Policy:
+        """How the runtime behaves."""
+        return self._runtime.policy
 
     # What the model is told
 
@@ -139,9 +155,10 @@ class Session:
         With a dialect, tools are called by the names that its provider allows.
         """
         self._touch()
-        guidance = GUIDANCE[self._runtime.policy.tools]
+        tools = self._caller.tools()
+        guidance = choose_guidance(self.policy.tools, offered=[tool.name for tool in tools])
         if dialect is not None:
-            for tool in self._tools():
+            for tool in tools:
                 guidance = guidance.replace(f"`{tool.name}`", f"`{wire_name(tool.name, dialect)}`")
         plan = self._prompter.tell(self.view(), query)
         active, faded = self._sort_active() if plan.text else ((), ())
@@ -168,76 +185,28 @@ class Session:
 
     def tools(self, dialect: Dialect = "openai") -> list[dict[str, Any]]:
         """Return the tools as a provider takes them; none if no skill is visible."""
-        return render_tools(self._tools(), dialect)
-
-    def _tools(self) -> tuple[Tool, ...]:
-        view = self.view()
-        with self._lock:
-            known = self._tools_of
-        if known is not None and known[0] is view:
-            return known[1]
-        # A skill that only people see has files for the model too, once a person has switched it on.
-        names = callable_names(view) or tuple(receipt.name for receipt in self.active())
-        made = make_tools(self._runtime.policy.tools, names=names)
-        if view.visible:
-            with self._lock:
-                self._tools_of = (view, made)
-        return made
+        return render_tools(self._caller.tools(), dialect)
 
     def call(
-        self, tool: str, arguments: Mapping[str, object] | str, *, confirmation: Confirmation | None = None
+        self,
+        tool: str,
+        arguments: Mapping[str, object] | str,
+        *,
+        confirmation: Confirmation | None = None,
+        listener: Listener = hear_nothing,
     ) -> ToolResult:
-        """Carry out a tool call of a model. What the model or the user can set right comes back as an error result."""
-        tool_set = self._runtime.policy.tools
-        found: Tool | None = None
-        try:
-            found = find_tool(self._tools(), tool)
-            given = parse_arguments(replace(found, name=tool), arguments)  # Complaints use the name that was called.
-            return self._carry_out(found, given, confirmation)
-        except (ToolInputError, Refused, NotFound, BrokenSkill, SkillChanged) as error:
-            role = found.role if found else None
-            return render_error(tool, role, tool_set, error, names=callable_names(self.view()))
+        """Carry out a tool call of a model. What the model or the user can set right comes back as an error result.
 
-    def _carry_out(self, tool: Tool, given: Mapping[str, Any], confirmation: Confirmation | None) -> ToolResult:
-        tool_set = self._runtime.policy.tools
-        match tool.role:
-            case Role.ACTIVATE:
-                activation = self._activator.activate(
-                    self._usable(given["name"]),
-                    tool=tool.name,
-                    asked_by=AskedBy.MODEL,
-                    arguments=given.get("arguments"),
-                    confirmation=confirmation,
-                )
-                return render_activation(tool.name, tool_set, activation)
-            case Role.READ:
-                skill = self._usable(given["name"])
-                lines = parse_lines(given["lines"]) if given.get("lines") else None
-                resource = self._activator.read(
-                    skill, given["path"], tool=tool.name, lines=lines, confirmation=confirmation
-                )
-                return render_resource(tool.name, tool_set, skill, resource)
-            case Role.SEARCH:
-                found = self.search(given["query"], limit=given.get("limit", _FOUND))
-                text = self._runtime.planning.render_found(self.view(), found)
-                return render_found(tool.name, given["query"], found, text=text)
-            case Role.DEACTIVATE:
-                return render_deactivation(tool.name, given["name"], self.deactivate(given["name"]))
+        `listener` hears what a script writes while it runs.
+        """
+        return self._caller.call(tool, arguments, confirmation=confirmation, listener=listener)
 
     def question(self, tool: str, arguments: Mapping[str, object] | str) -> Question | None:
         """Return what a person must be asked before this call; None if the call is safe, or hopeless, as it is.
 
         The answer goes back with `call(…, confirmation=Confirmation(question.id, answer))`, once.
         """
-        try:
-            found = find_tool(self._tools(), tool)
-            given = parse_arguments(found, arguments)
-            if found.role not in (Role.ACTIVATE, Role.READ):
-                return None
-            about = given.get("path") if found.role is Role.READ else given.get("arguments")
-            return self._activator.question(self._usable(given["name"]), tool=found.name, arguments=about or "")
-        except (ToolInputError, NotFound, BrokenSkill):
-            return None
+        return self._caller.question(tool, arguments)
 
     # What calls do, for those who call from Python
 
@@ -250,7 +219,7 @@ class Session:
         trigger: str = "",
     ) -> Activation:
         """Switch a skill on by its name or id. Raise if it is unknown, refused or broken."""
-        skill = self._invocable(name) if asked_by is AskedBy.USER else self._usable(name)
+        skill = self._invocable(name) if asked_by is AskedBy.USER else self.find_usable(name)
         return self._activator.activate(
             skill,
             tool="activate",
@@ -266,6 +235,48 @@ class Session:
     def search(self, query: str, *, limit: int = _FOUND) -> tuple[Found, ...]:
         """Return the visible skills that fit a query, best first."""
         return self._runtime.planning.search(self.view(), query, limit=min(limit, _MAX_FOUND))
+
+    def run(
+        self,
+        name: str,
+        script: str,
+        arguments: Sequence[str] = (),
+        *,
+        request: RunRequest | None = None,
+        asked_by: AskedBy = AskedBy.USER,
+        listener: Listener = hear_nothing,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> RunResult:
+        """Run a script of a skill in a sandbox. Raise if it is unknown, refused, or if there is no sandbox.
+
+        A script that fails is no error: the result says so. `listener` hears what it writes while it runs, `progress`
+        what is done before.
+        """
+        return self._runner.run(
+            self._invocable(name),
+            script,
+            arguments,
+            request=request or RunRequest(),
+            tool="run",
+            asked_by=asked_by,
+            listener=listener,
+            progress=progress,
+        )
+
+    def check_tool(self, name: str, tool: str, subject: str = "") -> tuple[str, ...]:
+        """Refuse a tool call that an agent wants to make under a skill, by the rules of the host, the session and it.
+
+        `subject` is the command or the path that the tool is to be called with. What comes back is to be told.
+        """
+        execution = self.policy.execution
+        return check_tool(
+            self.find_usable(name),
+            execution.allowed_tools,
+            self.rights,
+            tool,
+            subject,
+            workspace=self._runtime.settings.place.working_folder,
+        )
 
     def deactivate(self, name: str) -> Receipt | None:
         """Switch a skill off; return its receipt, or None if it was not on."""
@@ -286,6 +297,12 @@ class Session:
             for receipt in receipts
             if receipt.skill in skills and not self._activator.is_refused(skills[receipt.skill])
         )
+
+    def active_skills(self) -> tuple[Skill, ...]:
+        """Return the skills that are switched on, in the order of activation."""
+        receipts = self.active()
+        skills = self._seen() if receipts else {}
+        return tuple(skills[receipt.skill] for receipt in receipts)
 
     def _seen(self) -> dict[str, Skill]:
         """Return the skills that the model or the user may call, by id."""
@@ -312,7 +329,7 @@ class Session:
 
     def pin(self, name: str) -> Pin:
         """Return a hold on the version of a skill that the session uses now: it stays as it is until it is let go."""
-        return self._shelf.pin(self._usable(name))
+        return self._shelf.pin(self.find_usable(name))
 
     # The conversation
 
@@ -392,7 +409,7 @@ class Session:
 
     # Names
 
-    def _usable(self, name: str) -> Skill:
+    def find_usable(self, name: str) -> Skill:
         """Return the skill that a model means: one that it sees, or that a person has switched on for it."""
         view = self.view()
         skill = view.find(name) or find_by_path(view, name, copies=self._shelf.inside)
@@ -410,4 +427,4 @@ class Session:
         for skill in view.for_people:
             if name in (skill.name, skill.id) and view.find(name) is None:
                 return skill
-        return self._usable(name)
+        return self.find_usable(name)

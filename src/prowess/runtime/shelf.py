@@ -8,8 +8,8 @@ import hashlib
 import os
 from collections.abc import Sequence
 
+from prowess.containers.mounts import PRIVATE_SKILLS, SHARED_SKILLS, Mount, make_skills_mount
 from prowess.copies.disk_failures import telling
-from prowess.copies.mounts import PRIVATE_SKILLS, SHARED_SKILLS, Mount, make_skills_mount
 from prowess.copies.plan import Placed
 from prowess.copies.roots import CopyRoot
 from prowess.copies.versions import Pin

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from prowess.activation.receipts import Receipt
+from prowess.activation.receipts import Receipt, RunReceipt
 from prowess.activation.tools import Role
 from prowess.disclosure.names import show_name
 from prowess.disclosure.resources import Resource
@@ -13,6 +13,8 @@ from prowess.errors import ProwessError, Refused
 from prowess.policy import ToolSet
 from prowess.runtime.activator import Activation
 from prowess.runtime.planning import Found
+from prowess.runtime.run_results import RunResult, run_record
+from prowess.runtime.toolset_tools import SkillTool, ToolOutcome
 from prowess.skill.deception import make_printable, strip_invisible
 from prowess.skill.skill import Skill
 
@@ -25,8 +27,12 @@ __all__ = [
     "render_error",
     "render_found",
     "render_resource",
+    "render_run",
+    "render_skill_tool",
     "resource_record",
+    "run_receipt_record",
     "show_moment",
+    "with_skill_tools",
 ]
 
 _MAX_NAMED = 50
@@ -75,6 +81,12 @@ def receipt_record(receipt: Receipt) -> Data:
     """Return a receipt as plain data, its times as text."""
     ended = None if receipt.ended_at is None else show_moment(receipt.ended_at)
     return asdict(receipt) | {"at": show_moment(receipt.at), "ended_at": ended}
+
+
+def run_receipt_record(run: RunReceipt) -> Data:
+    """Return the receipt of a run as plain data, its times as text."""
+    ended = None if run.ended_at is None else show_moment(run.ended_at)
+    return asdict(run) | {"at": show_moment(run.at), "ended_at": ended, "powers": list(run.powers)}
 
 
 def show_moment(seconds: float) -> str:
@@ -163,6 +175,52 @@ def render_deactivation(tool: str, name: str, receipt: Receipt | None) -> ToolRe
     content = f"Skill {shown} is no longer active." if receipt else f"Skill {shown} was not active."
     data = {"name": receipt.name if receipt else shown, "deactivated": receipt is not None}
     return ToolResult(tool, Role.DEACTIVATE, content, data, summary=content.rstrip("."))
+
+
+def render_run(tool: str, result: RunResult) -> ToolResult:
+    """Return the result of a run: how it ended, what it said, what it left."""
+    parts = [_describe_end(result)]
+    for label, text in (("Standard output", result.stdout), ("Standard error", result.stderr)):
+        shown, unseen = strip_invisible(text)
+        note = f"\n[Characters that cannot be seen were left out: {unseen:,}.]" if unseen else ""
+        parts += [f"{label}:\n{shown.rstrip()}{note}"] if shown.strip() else []
+    if result.outputs:
+        kept = [f"{file.path} ({file.size_bytes:,} bytes)" for file in result.outputs[:_MAX_NAMED]]
+        more = len(result.outputs) - len(kept)
+        parts.append("Files kept for the user:\n" + "\n".join(kept) + (f"\n… and {more:,} more" if more else ""))
+    parts += [f"[{notice}]" for notice in result.notices]
+    record = run_record(result)
+    # Where they lie on the host is not for a model.
+    files = [{key: value for key, value in file.items() if key != "location"} for file in record["outputs"]]
+    data: Data = {"name": result.skill.name, "script": result.script, **record, "outputs": files}
+    summary = f"Ran {result.script} of {result.skill.name}: {_describe_end(result).rstrip('.')}"
+    content = "\n\n".join(parts)
+    return ToolResult(tool, Role.RUN, content, data, is_error=not result.succeeded, summary=summary)
+
+
+def _describe_end(result: RunResult) -> str:
+    network = ", with a network" if result.network else ""
+    if result.timed_out:
+        return f"Ended at its time limit after {result.seconds:.1f} s{network}."
+    return f"Exit status {result.exit_status} after {result.seconds:.1f} s{network}."
+
+
+def render_skill_tool(tool: str, one: SkillTool, outcome: ToolOutcome) -> ToolResult:
+    """Return the result of a tool that a skill brings."""
+    content, unseen = strip_invisible(outcome.content)
+    content += f"\n\n[Characters that cannot be seen were left out: {unseen:,}.]" if unseen else ""
+    data = {"name": one.skill.name, "tool": one.offered.name, "result": outcome.value}
+    summary = f"{'Failed' if outcome.is_error else 'Called'} {one.offered.name} of {one.skill.name}"
+    return ToolResult(tool, Role.TOOLSET, content, data, is_error=outcome.is_error, summary=summary)
+
+
+def with_skill_tools(result: ToolResult, tool_set: ToolSet, *, names: Sequence[str], said: str) -> ToolResult:
+    """Return the result of an activation with what is to be said of the tools that it brings."""
+    data = result.data | {"tools": list(names)}
+    if tool_set in (ToolSet.WORKSPACE, ToolSet.REMCOCHAT):
+        content, _ = strip_invisible(_json({**json.loads(result.content), "tools": list(names), "toolsNote": said}))
+        return replace(result, content=content, data=data)
+    return replace(result, content=f"{result.content}\n\n{said}", data=data)
 
 
 def render_error(

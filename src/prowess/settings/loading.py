@@ -180,8 +180,10 @@ def _apply_policy(policy: Policy, given: Mapping[str, object]) -> Policy:
             if target.startswith(prefix) and "." not in target.removeprefix(prefix)
         }
 
+    limits = replace(policy.execution.limits, **part("policy.execution.limits."))
     return replace(
         policy,
+        execution=replace(policy.execution, limits=limits, **part("policy.execution.")),
         reading=replace(policy.reading, **part("policy.reading.")),
         limits=replace(policy.limits, **part("policy.limits.")),
         prompting=replace(policy.prompting, **part("policy.prompting.")),

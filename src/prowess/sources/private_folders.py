@@ -7,6 +7,7 @@ __all__ = ["make_private_folder"]
 
 def make_private_folder(path: str) -> None:
     """Make a folder, and those above it that are missing, for this user alone."""
+    path = os.path.abspath(path)
     missing: list[str] = []
     while not os.path.isdir(path):
         missing.append(path)

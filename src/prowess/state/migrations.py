@@ -82,6 +82,59 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX receipts_of_a_skill ON receipts (owner, skill, started_at)",
         "CREATE INDEX receipts_by_end ON receipts (owner, ended_at)",
     ),
+    (
+        # What was agreed to before there were runs was the use of a skill. A key cannot be changed in SQLite.
+        """CREATE TABLE grants_by_act (
+            owner TEXT NOT NULL,
+            digest TEXT NOT NULL,
+            session TEXT NOT NULL,
+            act TEXT NOT NULL,
+            skill TEXT NOT NULL,
+            root TEXT NOT NULL,
+            name TEXT NOT NULL,
+            decision TEXT NOT NULL,
+            given_by TEXT NOT NULL,
+            given_at DOUBLE PRECISION NOT NULL,
+            files TEXT NOT NULL,
+            powers TEXT NOT NULL,
+            PRIMARY KEY (owner, digest, session, act)
+        )""",
+        """INSERT INTO grants_by_act
+            (owner, digest, session, act, skill, root, name, decision, given_by, given_at, files, powers)
+            SELECT owner, digest, session, 'use', skill, root, name, decision, given_by, given_at, files, '[]'
+            FROM grants""",
+        "DROP TABLE grants",
+        "ALTER TABLE grants_by_act RENAME TO grants",
+        "CREATE INDEX grants_of_a_skill ON grants (owner, skill, root, given_at)",
+        """CREATE TABLE runs (
+            owner TEXT NOT NULL,
+            session TEXT NOT NULL,
+            id TEXT NOT NULL,
+            skill TEXT NOT NULL,
+            name TEXT NOT NULL,
+            digest TEXT NOT NULL,
+            script TEXT NOT NULL,
+            arguments TEXT NOT NULL,
+            asked_by TEXT NOT NULL,
+            agent TEXT NOT NULL,
+            consent TEXT NOT NULL,
+            backend TEXT NOT NULL,
+            powers TEXT NOT NULL,
+            started_at DOUBLE PRECISION NOT NULL,
+            ended_at DOUBLE PRECISION,
+            exit_status BIGINT,
+            timed_out BIGINT NOT NULL,
+            seconds DOUBLE PRECISION NOT NULL,
+            stdout_bytes BIGINT NOT NULL,
+            stderr_bytes BIGINT NOT NULL,
+            output_files BIGINT NOT NULL,
+            output_bytes BIGINT NOT NULL,
+            PRIMARY KEY (owner, session, id)
+        )""",
+        "CREATE INDEX runs_by_start ON runs (owner, started_at)",
+        "CREATE INDEX runs_of_a_session ON runs (owner, session, started_at)",
+        "CREATE INDEX runs_of_a_skill ON runs (owner, skill, started_at)",
+    ),
 )
 
 

@@ -1,18 +1,28 @@
-"""Grants, receipts and sessions as rows, and back."""
+"""Grants, receipts, runs and sessions as rows, and back."""
 
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import TypeVar
 
-from prowess.activation.grants import Decision, Grant
-from prowess.activation.receipts import AskedBy, Receipt, SessionRecord
+from prowess.activation.grants import Act, Decision, Grant
+from prowess.activation.receipts import AskedBy, Receipt, RunReceipt, SessionRecord, Usage
 from prowess.catalog.switches import Switch, SwitchKey
 from prowess.errors import WorldError
 from prowess.skill.digest import SkillFile
 from prowess.state.database import Row
 from prowess.state.packing import pack, unpack
 
-__all__ = ["pack_grant", "pack_receipt", "unpack_grant", "unpack_receipt", "unpack_sessions", "unpack_switch"]
+__all__ = [
+    "pack_grant",
+    "pack_receipt",
+    "pack_run",
+    "unpack_grant",
+    "unpack_receipt",
+    "unpack_run",
+    "unpack_sessions",
+    "unpack_switch",
+    "unpack_usage",
+]
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
@@ -24,19 +34,24 @@ def unpack_switch(row: Row) -> tuple[tuple[str, SwitchKey], Switch]:
 
 
 def pack_grant(grant: Grant) -> tuple[object, ...]:
-    """Return owner, digest, session, skill, root, name, decision, given_by, given_at, files."""
+    """Return owner, digest, session, act, skill, root, name, decision, given_by, given_at, files, powers."""
     import msgspec
 
     files = msgspec.json.encode(grant.files).decode()  # Paths are bytes, and become base 64.
-    key = pack(grant.user, grant.digest, grant.session, grant.skill.skill, grant.skill.root, grant.name)
-    return (*key, grant.decision.value, *pack(grant.given_by), grant.at, files)
+    return (
+        *pack(grant.user, grant.digest, grant.session, grant.act.value),
+        *pack(grant.skill.skill, grant.skill.root, grant.name, grant.decision.value, grant.given_by),
+        grant.at,
+        files,
+        _pack_powers(grant.powers),
+    )
 
 
 def unpack_grant(row: Row) -> Grant:
     """Return the grant of a row as `pack_grant` made it."""
     import msgspec
 
-    user, digest, session, skill, root, name, decision, given_by, at, files = unpack(row)
+    user, digest, session, act, skill, root, name, decision, given_by, at, files, powers = unpack(row)
     return Grant(
         user=user,
         skill=SwitchKey(skill, root),
@@ -47,6 +62,8 @@ def unpack_grant(row: Row) -> Grant:
         given_by=given_by,
         at=at,
         files=msgspec.json.decode(files, type=tuple[SkillFile, ...]),
+        act=_known(Act, act),
+        powers=_unpack_powers(powers),
     )
 
 
@@ -87,6 +104,68 @@ def unpack_receipt(row: Row) -> Receipt:
     )
 
 
+def pack_run(run: RunReceipt) -> tuple[object, ...]:
+    """Return owner, session, id, skill, name, digest, script, arguments, asked_by, and so on up to output_bytes."""
+    return (
+        *pack(run.user, run.session, run.id, run.skill, run.name, run.digest, run.script, run.arguments),
+        run.asked_by.value,
+        *pack(run.agent, run.consent, run.backend),
+        _pack_powers(run.powers),
+        run.at,
+        run.ended_at,
+        run.exit_status,
+        int(run.timed_out),
+        run.seconds,
+        run.stdout_bytes,
+        run.stderr_bytes,
+        run.output_files,
+        run.output_bytes,
+    )
+
+
+def unpack_run(row: Row) -> RunReceipt:
+    """Return the run of a row as `pack_run` made it."""
+    user, session, id_, skill, name, digest, script, arguments, asked_by, *others = unpack(row)
+    agent, consent, backend, powers, at, ended_at, exit_status, timed_out, seconds, *sizes = others
+    stdout_bytes, stderr_bytes, output_files, output_bytes = sizes
+    return RunReceipt(
+        id=id_,
+        user=user,
+        session=session,
+        skill=skill,
+        name=name,
+        digest=digest,
+        script=script,
+        arguments=arguments,
+        asked_by=_known(AskedBy, asked_by),
+        agent=agent,
+        consent=consent,
+        backend=backend,
+        powers=_unpack_powers(powers),
+        at=at,
+        ended_at=ended_at,
+        exit_status=exit_status,
+        timed_out=bool(timed_out),
+        seconds=seconds,
+        stdout_bytes=stdout_bytes,
+        stderr_bytes=stderr_bytes,
+        output_files=output_files,
+        output_bytes=output_bytes,
+    )
+
+
+def unpack_usage(rows: Iterable[Row]) -> tuple[Usage, ...]:
+    """Return usage, most used first, of rows whose numbers are added up for each skill; its latest name counts.
+
+    They hold skill, name, activations, sessions, tokens, last_used_at, runs.
+    """
+    found: dict[str, Usage] = {}
+    for usage in (Usage(*unpack(row)) for row in rows):
+        known = found.get(usage.skill)
+        found[usage.skill] = usage if known is None else _add_usage(known, usage)
+    return tuple(sorted(found.values(), key=lambda one: (-one.activations, -one.runs, -one.last_used_at, one.skill)))
+
+
 def unpack_sessions(rows: Iterable[Row]) -> tuple[SessionRecord, ...]:
     """Return the sessions of rows that hold one active name each: owner, id, agent, created_at, used_at, name."""
     active: dict[Row, list[str]] = {}
@@ -95,6 +174,31 @@ def unpack_sessions(rows: Iterable[Row]) -> tuple[SessionRecord, ...]:
         if name is not None:
             names.append(name)
     return tuple(SessionRecord(*session, active=tuple(names)) for session, names in active.items())
+
+
+def _add_usage(one: Usage, other: Usage) -> Usage:
+    latest = other if other.last_used_at > one.last_used_at else one
+    return Usage(
+        skill=one.skill,
+        name=latest.name,
+        activations=one.activations + other.activations,
+        sessions=one.sessions + other.sessions,
+        tokens=one.tokens + other.tokens,
+        last_used_at=latest.last_used_at,
+        runs=one.runs + other.runs,
+    )
+
+
+def _pack_powers(powers: Iterable[str]) -> str:
+    import msgspec
+
+    return msgspec.json.encode(pack(*powers)).decode()
+
+
+def _unpack_powers(text: str) -> tuple[str, ...]:
+    import msgspec
+
+    return unpack(msgspec.json.decode(text, type=tuple[str, ...]))
 
 
 def _known(kind: type[_Choice], value: str) -> _Choice:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from prowess.activation.grants import Grant
-from prowess.activation.receipts import Receipt, SessionRecord, Usage
+from prowess.activation.grants import Act, Grant
+from prowess.activation.receipts import Receipt, RunReceipt, SessionRecord, Usage
 from prowess.catalog.switches import Switch, SwitchKey
 
 __all__ = ["StateStore"]
@@ -41,14 +41,15 @@ class StateStore(Protocol):
 
     # Grants
 
-    def find_grant(self, *, user: str, digest: str, session: str = "") -> Grant | None:
-        """Return the decision that counts for this digest: the session's own before the general one.
+    def find_grant(self, *, user: str, digest: str, session: str = "", act: Act = Act.USE) -> Grant | None:
+        """Return the decision that counts for this digest and act: the session's own before the general one.
 
-        A general refusal that is not older than the session's own decision counts before it.
+        A general refusal that is not older than the session's own decision counts before it. Where both allow runs,
+        the powers of the general one are added: what holds in all sessions holds in this one.
         """
         ...
 
-    def find_former_grant(self, *, user: str, skill: SwitchKey, digest: str) -> Grant | None:
+    def find_former_grant(self, *, user: str, skill: SwitchKey, digest: str, act: Act = Act.USE) -> Grant | None:
         """Return the newest consent to the same skill with another digest, to say what has changed since."""
         ...
 
@@ -57,22 +58,29 @@ class StateStore(Protocol):
         ...
 
     def set_grant(self, grant: Grant) -> None:
-        """Record a decision, in place of an earlier one on the same digest and session.
+        """Record a decision, in place of an earlier one on the same digest, session and act.
 
-        A refusal ends what is switched on with that digest, in the session or in all.
+        Consent to runs keeps the powers of an earlier consent. A refusal to use a skill ends what is switched on with
+        that digest, in the session or in all; a refusal to run it does not.
         """
         ...
 
     def revoke_grants(
-        self, *, user: str, skill: SwitchKey | None = None, digest: str | None = None, session: str | None = None
+        self,
+        *,
+        user: str,
+        skill: SwitchKey | None = None,
+        digest: str | None = None,
+        session: str | None = None,
+        act: Act | None = None,
     ) -> int:
-        """Forget decisions on one skill, of one session, or all of a user's; return how many there were.
+        """Forget decisions on one skill, of one session, on one act, or all of a user's; return how many there were.
 
         Those on `digest`, which the skill has now, go too, whichever skill of the same files they were given for.
         """
         ...
 
-    # Sessions and receipts
+    # Sessions and their receipts
 
     def open_session(self, record: SessionRecord) -> SessionRecord:
         """Remember a session, or that it is used again; return it as it is remembered."""
@@ -87,7 +95,7 @@ class StateStore(Protocol):
         ...
 
     def end_session(self, *, user: str, session: str, at: float) -> bool:
-        """Switch everything off in a session and forget it and its grants, but keep its receipts.
+        """Switch everything off in a session and forget it and its grants, but keep its receipts and runs.
 
         Say whether it was known.
         """
@@ -129,8 +137,28 @@ class StateStore(Protocol):
         """Return receipts, open and ended, newest first."""
         ...
 
+    def open_skills(self, *, user: str) -> frozenset[str]:
+        """Return the ids of the skills that are switched on in any session of a user."""
+        ...
+
+    def held_digests(self) -> frozenset[str]:
+        """Return the digests of all skills that are switched on, in any session of any user."""
+        ...
+
+    # Runs, and what receipts and runs add up to
+
+    def record_run(self, run: RunReceipt) -> None:
+        """Record a run, when it begins and again when it ends. One that has ended stays so."""
+        ...
+
+    def runs(
+        self, *, user: str, session: str | None = None, skill: str | None = None, limit: int = 1_000
+    ) -> tuple[RunReceipt, ...]:
+        """Return runs of a session, of a skill by its id, or all of a user's, newest first."""
+        ...
+
     def usage(self, *, user: str, since: float = 0.0) -> tuple[Usage, ...]:
-        """Return how much each skill was used since a moment, most used first."""
+        """Return how much each skill was activated and run since a moment, most used first."""
         ...
 
     def count_sessions(self, *, user: str, since: float = 0.0) -> int:
@@ -142,15 +170,10 @@ class StateStore(Protocol):
         ...
 
     def forget_receipts(self, *, user: str, before: float) -> int:
-        """Forget a user's ended receipts, and sessions not used since; return how many receipts there were."""
-        ...
+        """Forget a user's ended receipts, runs that began before, and sessions not used since.
 
-    def open_skills(self, *, user: str) -> frozenset[str]:
-        """Return the ids of the skills that are switched on in any session of a user."""
-        ...
-
-    def held_digests(self) -> frozenset[str]:
-        """Return the digests of all skills that are switched on, in any session of any user."""
+        Return how many receipts of activations there were.
+        """
         ...
 
     # The store itself

@@ -1,5 +1,6 @@
 """Ask a person at the terminal for consent, with all that is needed to answer."""
 
+import shlex
 import sys
 
 import click
@@ -12,6 +13,8 @@ from prowess.activation.consent import (
     HeadlessAsker,
     Question,
 )
+from prowess.activation.grants import Act
+from prowess.skill.deception import make_printable
 from prowess.sources.source import show_bytes
 from prowess.surfaces.cli.output import note
 
@@ -54,22 +57,60 @@ def choose_asker(*, yes: bool, as_json: bool) -> ConsentAsker:
     return TerminalAsker() if somebody_is_there and not as_json else HeadlessAsker()
 
 
+_POWERS = {
+    "network": "reach the network",
+    "workspace:read": "read your working folder",
+    "workspace:write": "read and change your working folder",
+    "secret": "be given a secret",
+    "packages": "have packages installed",
+}
+_MAX_ARGUMENT_CHARACTERS = 2_000
+"""Of all arguments together; what is cut is said."""
+
+
+def _describe_run(question: Question) -> None:
+    if question.arguments:
+        text = shlex.join(question.arguments)
+        more = len(text) - _MAX_ARGUMENT_CHARACTERS
+        cut = f" … and {more:,} more characters" if more > 0 else ""
+        _say(f"  arguments: {text[:_MAX_ARGUMENT_CHARACTERS]}{cut}")
+    for power in question.powers:
+        _say(f"  wants to {_describe_power(power)}")
+    if question.packages:
+        shown = ", ".join(question.packages[:_MAX_LISTED])
+        more = len(question.packages) - _MAX_LISTED
+        _say(f"  packages: {shown}" + (f" and {more:,} more" if more > 0 else ""))
+    _say("  it runs in a sandbox" + ("" if question.powers else ", with nothing beyond its own files"))
+
+
+def _describe_power(power: str) -> str:
+    kind, _, which = power.partition(":")
+    return _POWERS.get(power) or _POWERS.get(kind, kind) + (f": {which}" if which else "")
+
+
+def _say(line: str) -> None:
+    """Say one line, and no more: what a skill or a model wrote must not look like a line of ours."""
+    note(make_printable(line))
+
+
 def _describe(question: Question) -> None:
-    note(f"{question.title}?")
-    note(f"  {question.description}")
-    note(f"  from {question.source}: {question.skill}, digest {question.digest[:12]}")
+    _say(f"{question.title}?")
+    _say(f"  {question.description}")
+    _say(f"  from {question.source}: {question.skill}, digest {question.digest[:12]}")
+    if question.act is Act.RUN:
+        _describe_run(question)
     if question.allowed_tools:
-        note(f"  wants these tools: {' '.join(question.allowed_tools)}")
+        _say(f"  wants these tools: {' '.join(question.allowed_tools)}")
     if question.permissions:
-        note(f"  wants these permissions: {' '.join(question.permissions)}")
+        _say(f"  wants these permissions: {' '.join(question.permissions)}")
     if question.former_digest:
-        note(f"  changed since you agreed to {question.former_digest[:12]}:")
+        _say(f"  changed since you agreed to {question.former_digest[:12]}:")
         lines = [f"    {_MARKS[change.change]} {change.path}" for change in question.changes]
     else:
-        note("  its files:")
+        _say("  its files:")
         lines = [f"    {file.size:>9,}  {show_bytes(file.path)}" for file in question.files]
     for line in lines[:_MAX_LISTED]:
-        note(line)
+        _say(line)
     if len(lines) > _MAX_LISTED:
-        note(f"    … and {len(lines) - _MAX_LISTED:,} more")
-    note(f"  `prowess show {question.skill}` shows all of it, and where it lies")
+        _say(f"    … and {len(lines) - _MAX_LISTED:,} more")
+    _say(f"  `prowess show {question.skill}` shows all of it, and where it lies")

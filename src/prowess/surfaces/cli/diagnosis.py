@@ -2,8 +2,6 @@
 
 import os
 import platform
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,22 +10,20 @@ from prowess.catalog.watching import Watcher
 from prowess.copies.disk_trial import try_disk
 from prowess.copies.migration import plan_migration, read_old_folder
 from prowess.errors import ProwessError
+from prowess.execution.choosing import BACKENDS
+from prowess.execution.interpreters import INTERPRETERS
+from prowess.policy import Backend, NetworkUse
 from prowess.runtime import Runtime
 from prowess.state.opening import describe_database
 from prowess.version import __version__
 
 __all__ = ["Finding", "diagnose"]
 
-_TRIAL_SECONDS = 10
-_BUBBLEWRAP = ("bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true")
-_SANDBOXES: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("bubblewrap", _BUBBLEWRAP, "install the package bubblewrap, and allow user namespaces"),
-    ("docker", ("docker", "info", "--format", "{{.ServerVersion}}"), "install docker.io, and start its engine"),
-    ("podman", ("podman", "info", "--format", "{{.Version.Version}}"), "install the package podman"),
-)
 _EXTRAS = (
     ("postgres", ("psycopg",), "state in PostgreSQL"),
     ("docker", ("docker",), "containers of Docker, judged and put right"),
+    ("keyring", ("keyring",), "secrets in the keyring of the system"),
+    ("scripts", ("uv",), "packages that scripts declare"),
     ("tokens", ("tiktoken",), "exact count of tokens"),
     ("semantic", ("numpy", "safetensors", "tokenizers", "wordllama"), "search by meaning"),
 )
@@ -62,7 +58,8 @@ def diagnose(runtime: Runtime) -> list[Finding]:
         _database(runtime),
         _copies(runtime),
         *_extras(),
-        *(_sandbox(*trial) for trial in _SANDBOXES),
+        *(_sandbox(runtime, backend) for backend in BACKENDS),
+        _scripts(runtime),
         _model_keys(),
     ]
 
@@ -159,19 +156,27 @@ def _extras() -> Iterator[Finding]:
         yield Finding(f"extra {extra}", works=not missing, detail=detail, hint=hint)
 
 
-def _sandbox(name: str, command: tuple[str, ...], hint: str) -> Finding:
-    about = f"sandbox {name}"
-    if shutil.which(command[0]) is None:
-        return Finding(about, works=False, detail="not installed", hint=hint)
-    try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=_TRIAL_SECONDS, check=False, stdin=subprocess.DEVNULL
+def _sandbox(runtime: Runtime, backend: Backend) -> Finding:
+    """Run a trial in a sandbox as a script would be run."""
+    probed = runtime.workbench.sandboxes.get(backend).probe()
+    return Finding(f"sandbox {backend}", works=probed.works, detail=probed.detail, hint=probed.hint)
+
+
+def _scripts(runtime: Runtime) -> Finding:
+    """Say where scripts would run, and with which interpreters."""
+    execution = runtime.policy.execution
+    if not execution.enabled:
+        return Finding(
+            "scripts", works=False, detail="switched off", hint="set execution.enabled = true in the settings"
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding(about, works=False, detail=str(error), hint=hint)
-    said = (done.stdout or done.stderr).decode("utf-8", "replace").strip().partition("\n")[0]
-    works = done.returncode == 0
-    return Finding(about, works=works, detail=said or ("works" if works else "failed"), hint="" if works else hint)
+    try:
+        sandbox, facts = runtime.workbench.choose()
+    except ProwessError as error:
+        return Finding("scripts", works=False, detail=error.message, hint=error.hint)
+    there = [row.name for row in INTERPRETERS if any(way[0] in facts.commands for way in row.commands)]
+    network = "no network" if execution.network is NetworkUse.NONE else "a network where it is granted"
+    detail = f"run by {sandbox.name} with {', '.join(there)}; {network}"
+    return Finding("scripts", works=True, detail=detail)
 
 
 def _model_keys() -> Finding:

@@ -29,6 +29,7 @@ def command(invocation: Invocation, days: int | None) -> None:
             "activations": one.activations,
             "sessions": one.sessions,
             "tokens": one.tokens,
+            "runs": one.runs,
             "last_used_at": show_moment(one.last_used_at),
         }
         for one in usage.skills
@@ -39,6 +40,9 @@ def command(invocation: Invocation, days: int | None) -> None:
     if not rows:
         note("No skill was used yet.")
     print_rows(
-        ["NAME", "ACTIVATIONS", "SESSIONS", "TOKENS", "LAST USED"],
-        [[str(row[key]) for key in ("name", "activations", "sessions", "tokens", "last_used_at")] for row in rows],
+        ["NAME", "ACTIVATIONS", "SESSIONS", "TOKENS", "RUNS", "LAST USED"],
+        [
+            [str(row[key]) for key in ("name", "activations", "sessions", "tokens", "runs", "last_used_at")]
+            for row in rows
+        ],
     )

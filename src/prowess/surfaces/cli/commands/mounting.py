@@ -12,7 +12,7 @@ from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_rows, print_text
 
 if TYPE_CHECKING:
-    from prowess.copies.mounts import Mount
+    from prowess.containers.mounts import Mount
 
 __all__ = ["command"]
 
@@ -57,7 +57,7 @@ def command(invocation: Invocation, user: str | None, engine: str | None, no_syn
 
 
 def _render(engine: str, mounts: "Sequence[Mount]") -> list[str]:
-    from prowess.copies.containers.arguments import render_bubblewrap, render_docker_mounts, render_podman_mounts
+    from prowess.containers.arguments import render_bubblewrap, render_docker_mounts, render_podman_mounts
 
     render = {"docker": render_docker_mounts, "podman": render_podman_mounts, "bubblewrap": render_bubblewrap}
     return list(render[engine](mounts))

@@ -2,7 +2,7 @@
 
 import click
 
-from prowess.disclosure.guidance import GUIDANCE, render_prompt
+from prowess.disclosure.guidance import choose_guidance, render_prompt
 from prowess.disclosure.planner import OVER_BUDGET, Level, Plan
 from prowess.policy import CatalogText
 from prowess.surfaces.cli.invocation import Invocation, json_option
@@ -32,7 +32,8 @@ def command(invocation: Invocation, form: str | None, budget: int | None, query:
     with invocation.open() as runtime:
         invocation.check_agent(runtime, agent)
         plan = runtime.plan(agent=agent, query=query, form=CatalogText(form) if form else None, budget=budget)
-        guidance = GUIDANCE[runtime.policy.tools] if plan.text else ""
+        offered = [tool["name"] for tool in runtime.session(agent=agent).tools("mcp")] if full else []
+        guidance = choose_guidance(runtime.policy.tools, offered=offered)
     text = render_prompt(guidance=guidance, catalog=plan.text) if full else plan.text
     if invocation.as_json:
         print_json({"text": text, "tokens": plan.tokens, "report": _report(plan)})

@@ -5,7 +5,7 @@ import click
 from prowess.activation.receipts import SessionRecord
 from prowess.errors import NotFound
 from prowess.runtime import Runtime
-from prowess.runtime.tool_results import receipt_record, show_moment
+from prowess.runtime.tool_results import receipt_record, run_receipt_record, show_moment
 from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_rows, print_text
 from prowess.surfaces.records import Record
@@ -48,16 +48,32 @@ def _end(invocation: Invocation, runtime: Runtime, session_id: str) -> None:
 
 def _show(invocation: Invocation, runtime: Runtime, session_id: str) -> None:
     receipts = [receipt_record(receipt) for receipt in runtime.receipts(session_id)]
-    if not receipts:
+    runs = [run_receipt_record(run) for run in runtime.runs(session_id)]
+    if not receipts and not runs:
         raise NotFound(f"no session '{session_id}'", hint="`prowess sessions` shows all", code="unknown-session")
     if invocation.as_json:
-        print_json({"id": session_id, "receipts": receipts})
+        print_json({"id": session_id, "receipts": receipts, "runs": runs})
         return
     rows = [
         [row["at"], row["name"], row["asked_by"], row["consent"], str(row["tokens"]), row["ended_at"] or "active"]
         for row in receipts
     ]
-    print_rows(["WHEN", "SKILL", "ASKED BY", "CONSENT", "TOKENS", "ENDED"], rows)
+    if rows:
+        print_rows(["WHEN", "SKILL", "ASKED BY", "CONSENT", "TOKENS", "ENDED"], rows)
+    ran = [
+        [row["at"], row["name"], row["script"], row["consent"], _describe_end(row), f"{row['seconds']:.2f} s"]
+        for row in runs
+    ]
+    if ran:
+        print_rows(["WHEN", "SKILL", "SCRIPT", "CONSENT", "STATUS", "TIME"], ran)
+
+
+def _describe_end(row: Record) -> str:
+    if row["timed_out"]:
+        return "timed out"
+    if row["exit_status"] is None:
+        return "running" if row["ended_at"] is None else "not started"
+    return str(row["exit_status"])
 
 
 def _list(invocation: Invocation, runtime: Runtime) -> None:

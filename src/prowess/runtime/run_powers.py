@@ -1,0 +1,136 @@
+"""What a run has beyond a plain sandbox, decided before anybody is asked: network, workspace, secrets, packages."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from prowess.errors import BrokenSkill, Refused, ToolInputError
+from prowess.execution.permission_tags import PermissionKind, normalise_tags
+from prowess.execution.probing import Facts
+from prowess.execution.rights import Rights
+from prowess.execution.secrets import gather_secrets, missing_secrets_error
+from prowess.policy import Packages, WorkspaceAccess
+from prowess.runtime.run_results import RunRequest
+from prowess.runtime.workbench import Workbench
+from prowess.skill.declared_secrets import declared_secrets
+from prowess.skill.problems import make_problem
+from prowess.skill.skill import Skill
+
+if TYPE_CHECKING:
+    from prowess.execution.locking import Lock
+
+__all__ = ["Progress", "decide_network", "decide_workspace", "find_secrets", "lock_packages", "name_platform"]
+
+_MANYLINUX = (40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 28, 17)
+"""The minor versions of glibc 2 for which there is a name."""
+_ACCESS = (WorkspaceAccess.NONE, WorkspaceAccess.READ, WorkspaceAccess.WRITE)
+
+Progress = Callable[[str], None]
+"""Told, a line at a time, what is being done before a run."""
+
+
+def decide_network(skill: Skill, request: RunRequest, rights: Rights) -> tuple[bool, tuple[str, ...]]:
+    """Return whether a run wants a network and may have one, and what is to be said of it."""
+    declared = _asks_for_network(skill)
+    if rights.network:
+        return declared or request.network, ()
+    if request.network:
+        raise Refused(
+            f"a run of skill '{skill.name}' may have no network here",
+            hint='set execution.network = "granted" in the settings',
+            code="no-network",
+        )
+    return False, ("the skill asks for the network, which runs do not have here",) if declared else ()
+
+
+def _asks_for_network(skill: Skill) -> bool:
+    try:
+        tags = normalise_tags(skill.manifest.behaviour.permissions)
+    except ToolInputError as error:
+        raise Refused(f"skill '{skill.name}': {error.message}", hint=error.hint, code="bad-permission") from error
+    return any(tag.kind is PermissionKind.NETWORK for tag in tags)
+
+
+def decide_workspace(workbench: Workbench, request: RunRequest, rights: Rights) -> WorkspaceAccess:
+    """Return what a run may do with the workspace: what the host and the session allow, or less if that is asked."""
+    most = rights.workspace
+    access = most if request.workspace is None else request.workspace
+    if _ACCESS.index(access) > _ACCESS.index(most):
+        raise Refused(
+            f"a run may not {access.value} the workspace here",
+            hint=f'set execution.workspace = "{access.value}" in the settings',
+            code="no-workspace",
+        )
+    if access is not WorkspaceAccess.NONE and workbench.is_exposed:
+        raise Refused(
+            "the working folder holds the folder of Prowess itself, with grants and secrets, which no script may see",
+            hint='work in another folder, or let runs do without it (--workspace none, execution.workspace = "none")',
+            code="workspace-exposed",
+        )
+    return access
+
+
+def find_secrets(workbench: Workbench, skill: Skill) -> Mapping[str, str]:
+    """Return the secrets that a skill declares; raise if one is kept nowhere that it must have."""
+    declared = declared_secrets(skill.manifest.behaviour)
+    if not declared:
+        return {}
+    gathered = gather_secrets(
+        declared,
+        store=workbench.secrets(),
+        host_variables=workbench.policy.host_variables,
+        environ=os.environ,
+        skill_id=skill.id,
+        skill_name=skill.name,
+    )
+    if gathered.missing:
+        raise missing_secrets_error(skill.name, gathered.missing)
+    return gathered.values
+
+
+def lock_packages(
+    workbench: Workbench, skill: Skill, source: bytes, facts: Facts, *, progress: Progress
+) -> "Lock | None":
+    """Return the exact packages that a script declares; None if it declares none."""
+    from prowess.execution.script_metadata import parse_script_metadata, satisfies_python
+
+    metadata, problems = parse_script_metadata(source)
+    if problems:
+        text = "; ".join(problem.message for problem in problems[:3])
+        raise BrokenSkill(f"skill '{skill.name}': {text}", problems=problems, hint=problems[0].remedy)
+    if metadata is None:
+        return None
+    if not satisfies_python(metadata.requires_python, facts.python):
+        version = ".".join(map(str, facts.python))
+        message = f"it needs Python {metadata.requires_python}, and the sandbox has {version or 'none'}"
+        problem = make_problem("interpreter-missing", message, remedy="let scripts run where there is such a Python")
+        raise BrokenSkill(
+            f"skill '{skill.name}': {message}", problems=(problem,), hint=problem.remedy, code=problem.code
+        )
+    if not metadata.dependencies:
+        return None
+    if workbench.policy.packages is Packages.OFF:
+        raise Refused(
+            f"skill '{skill.name}' declares packages, and none are installed here",
+            hint='set execution.packages = "ask" in the settings',
+            code="packages-off",
+        )
+    from prowess.execution.locking import Interpreter, find_lock, make_lock
+    from prowess.execution.uv_command import find_uv
+
+    interpreter = Interpreter(facts.python, name_platform(facts))
+    found = find_lock(metadata, interpreter=interpreter, cache=workbench.cache)
+    if found is not None:
+        return found
+    return make_lock(metadata, interpreter=interpreter, cache=workbench.cache, uv=find_uv(), progress=progress)
+
+
+def name_platform(facts: Facts) -> str:
+    """Return what uv calls the sandbox's platform."""
+    kind, _, version = facts.libc.partition(" ")
+    parts = version.split(".")
+    if kind == "glibc" and parts[0] == "2" and parts[1:2] and parts[1].isdigit():
+        minor = next((known for known in _MANYLINUX if known <= int(parts[1])), None)
+        if minor is not None:
+            return f"{facts.machine}-manylinux_2_{minor}"
+    return f"{facts.machine}-unknown-linux-musl" if facts.libc == "" else f"{facts.machine}-unknown-linux-gnu"

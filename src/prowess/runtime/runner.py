@@ -1,0 +1,346 @@
+"""Run scripts of skills for one session: with consent to their exact files and powers, in a sandbox, with a receipt."""
+
+import math
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from prowess.activation.consent import Confirmation, Question
+from prowess.activation.grants import Act, Decision
+from prowess.activation.receipts import AskedBy, RunReceipt, keep_arguments
+from prowess.containers.mounts import SHARED_SKILLS, Access, Mount
+from prowess.copies.versions import Pin
+from prowess.disclosure.agreed_files import SkillChanged
+from prowess.errors import Refused, WorldError
+from prowess.execution.jobs import (
+    INPUT_FILE,
+    OUTPUT_FOLDER,
+    PACKAGES_FOLDER,
+    SEARCH_PATH,
+    WORKSPACE_FOLDER,
+    Ended,
+    Job,
+    Listener,
+    OutputFile,
+)
+from prowess.execution.rights import Rights
+from prowess.execution.sandbox import hear_nothing
+from prowess.execution.toolsets import REPLY_FILE
+from prowess.policy import RunLimits, WorkFolder, WorkspaceAccess
+from prowess.runtime.gate import Gate, RunWish
+from prowess.runtime.keeper import SessionKey
+from prowess.runtime.run_powers import Progress
+from prowess.runtime.run_preparation import Preparation, Prepared
+from prowess.runtime.run_results import RunRequest, RunResult, make_result
+from prowess.runtime.shelf import Shelf
+from prowess.runtime.workbench import Workbench
+from prowess.skill.activation_keys import make_activation_key
+from prowess.skill.skill import Skill
+from prowess.sources.skill_files import FileSet
+from prowess.state.store import StateStore
+
+__all__ = ["Runner"]
+
+_ATTEMPTS = 3
+"""How often a skill is taken again because it was changed meanwhile."""
+
+
+class Runner:
+    """Runs scripts for one session."""
+
+    def __init__(
+        self,
+        workbench: Workbench,
+        store: StateStore,
+        key: SessionKey,
+        *,
+        gate: Gate,
+        shelf: Shelf,
+        rights: Rights,
+        is_active: Callable[[Skill, FileSet], bool],
+        clock: Callable[[], float],
+    ) -> None:
+        self.workbench = workbench
+        self.rights = rights
+        self._store = store
+        self._key = key
+        self._gate = gate
+        self._shelf = shelf
+        self._is_active = is_active
+        self._clock = clock
+
+    def run(
+        self,
+        skill: Skill,
+        script: str,
+        arguments: Sequence[str] = (),
+        *,
+        request: RunRequest,
+        tool: str,
+        asked_by: AskedBy,
+        confirmation: Confirmation | None = None,
+        listener: Listener = hear_nothing,
+        progress: Progress = lambda _: None,
+    ) -> RunResult:
+        """Run a script of a skill, if that is allowed; what it may not do is told before anything of it has run."""
+        self.check_enabled()
+        with ExitStack() as stack:
+            source, files, pin = self.hold(skill, stack)
+            preparation = self.prepare(source, files, pin, request=request, progress=progress)
+            prepared = preparation.script(self._shorten(source, script), arguments)
+            consent = self.permit(source, files, prepared.wish, tool=tool, confirmation=confirmation)
+            command = (*prepared.command, f"{locate_inside(source)}/{prepared.wish.script}", *arguments)
+            return self.carry_out(
+                source,
+                pin,
+                prepared,
+                command,
+                request=request,
+                consent=consent,
+                asked_by=asked_by,
+                listener=listener,
+                progress=progress,
+            )
+
+    def question(
+        self, skill: Skill, script: str, arguments: Sequence[str], *, request: RunRequest, tool: str
+    ) -> Question | None:
+        """Return what a person would be asked before this run; None if nobody would be."""
+        with ExitStack() as stack:
+            source, files, pin = self.hold(skill, stack)
+            preparation = self.prepare(source, files, pin, request=request)
+            prepared = preparation.script(self._shorten(source, script), arguments)
+            return self.inquire(source, files, prepared.wish, tool=tool)
+
+    def _shorten(self, skill: Skill, script: str) -> str:
+        """Return a script's path in its skill's folder, which may be named by where a run or the model sees that."""
+        for folder in filter(None, (locate_inside(skill), self._shelf.locate(skill))):
+            script = script.removeprefix(f"{folder}/")
+        return script
+
+    # What runs of scripts and of tools have in common
+
+    def check_enabled(self) -> None:
+        """Raise if scripts are switched off."""
+        if not self.workbench.policy.enabled:
+            raise Refused(
+                "scripts of skills are not run here",
+                hint="set execution.enabled = true in the settings",
+                code="no-runs",
+            )
+
+    def hold(self, skill: Skill, stack: ExitStack) -> tuple[Skill, FileSet, Pin]:
+        """Return a skill and its files as the session sees them, with a hold on that very version."""
+        for _ in range(_ATTEMPTS):
+            taken, files = self._shelf.take(skill)
+            # Nobody can agree to it, or somebody has said no: then nothing more is found out about it, nor told of it.
+            if not files.digest or self.is_refused(taken, files):
+                self._gate.permit_run(taken, files, RunWish(""), tool="run", is_active=False, confirmation=None)
+            pin = stack.enter_context(self._shelf.pin(skill))
+            if pin.digest == files.digest:
+                return taken, files, pin
+        raise SkillChanged(f"skill '{skill.name}' keeps changing", hint="try again when it is settled")
+
+    def prepare(
+        self,
+        skill: Skill,
+        files: FileSet,
+        pin: Pin,
+        *,
+        request: RunRequest,
+        progress: Progress = lambda _: None,
+    ) -> Preparation:
+        """Return what finds out all that a run of a skill needs."""
+        return Preparation(self.workbench, skill, files, pin.folder, request, self.rights, progress)
+
+    def permit(
+        self, skill: Skill, files: FileSet, wish: RunWish, *, tool: str, confirmation: Confirmation | None
+    ) -> str:
+        """Return why a run is allowed, or raise."""
+        return self._gate.permit_run(
+            skill, files, wish, tool=tool, is_active=self._is_active(skill, files), confirmation=confirmation
+        )
+
+    def inquire(self, skill: Skill, files: FileSet, wish: RunWish, *, tool: str) -> Question | None:
+        """Return what a person would be asked before a run; None if nobody would be."""
+        return self._gate.question_run(skill, files, wish, tool=tool, is_active=self._is_active(skill, files))
+
+    def is_refused(self, skill: Skill, files: FileSet) -> bool:
+        """Whether somebody has said no to the skill, or to running what it brings."""
+        grant = self._store.find_grant(user=self._key.user, digest=files.digest, session=self._key.session, act=Act.RUN)
+        return self._gate.denies(skill, files) or (grant is not None and grant.decision is Decision.REFUSE)
+
+    def allows(self, skill: Skill, files: FileSet, wish: RunWish) -> bool:
+        """Whether a run needs no question."""
+        return self._gate.allows_run(skill, files, wish, is_active=self._is_active(skill, files))
+
+    def carry_out(
+        self,
+        skill: Skill,
+        pin: Pin,
+        prepared: Prepared,
+        command: Sequence[str],
+        *,
+        request: RunRequest,
+        consent: str,
+        asked_by: AskedBy,
+        label: str = "",
+        helper: Mount | None = None,
+        listener: Listener = hear_nothing,
+        progress: Progress = lambda _: None,
+    ) -> RunResult:
+        """Run a command that was allowed, and keep a receipt: from its beginning, so that none goes unseen."""
+        receipt = self._draft(skill, pin, prepared, consent=consent, asked_by=asked_by, label=label)
+        with ExitStack() as stack:
+            packages = self._install(prepared, stack, progress)
+            job = self._make_job(skill, pin, prepared, command, request, packages=packages, helper=helper)
+            self._store.record_run(receipt)
+            try:
+                ended = self._start(job, prepared, keep=self.workbench.output_folder(receipt.id), listener=listener)
+            except BaseException:
+                self._store.record_run(replace(receipt, ended_at=self._clock()))
+                raise
+        # What tools of a skill answer is no file for the user.
+        left = [file for file in ended.outputs if helper is None or file.path != REPLY_FILE]
+        receipt = _finish(receipt, ended, left, at=self._clock())
+        self._store.record_run(receipt)
+        self.workbench.tidy_outputs()
+        return make_result(
+            skill,
+            ended,
+            backend=prepared.sandbox.name,
+            network=prepared.network,
+            notices=prepared.notices,
+            receipt=receipt,
+        )
+
+    def _start(self, job: Job, prepared: Prepared, *, keep: str, listener: Listener) -> Ended:
+        try:
+            return prepared.sandbox.run(job, keep=keep, listener=listener)
+        except BrokenPipeError:
+            raise  # Nobody listens any more, which is for the listener's owner to judge.
+        except OSError as error:
+            raise WorldError(f"the run failed: {error}", hint="see to what the message names, and try again") from error
+
+    def _install(self, prepared: Prepared, stack: ExitStack, progress: Progress) -> str:
+        """Return the folder with the packages of a run, which stays while it is needed; empty if there are none."""
+        if prepared.lock is None:
+            return ""
+        from prowess.execution.uv_command import find_uv
+
+        environments = self.workbench.environments()
+        stack.enter_context(environments.hold(prepared.lock))
+        return environments.find(prepared.lock) or environments.install(prepared.lock, uv=find_uv(), progress=progress)
+
+    def _make_job(
+        self,
+        skill: Skill,
+        pin: Pin,
+        prepared: Prepared,
+        command: Sequence[str],
+        request: RunRequest,
+        *,
+        packages: str,
+        helper: Mount | None,
+    ) -> Job:
+        inside = locate_inside(skill)
+        mounts = [Mount(pin.folder, inside=inside)]
+        if prepared.workspace is not WorkspaceAccess.NONE:
+            may_write = prepared.workspace is WorkspaceAccess.WRITE
+            access = Access.READ_WRITE if may_write else Access.READ_ONLY
+            mounts.append(Mount(self.workbench.workspace, inside=WORKSPACE_FOLDER, access=access))
+        mounts += [Mount(packages, inside=PACKAGES_FOLDER)] if packages else []
+        mounts += [helper] if helper else []
+        stands_in_workspace = (
+            self.workbench.policy.work_folder is WorkFolder.WORKSPACE
+            and prepared.workspace is not WorkspaceAccess.NONE
+            and helper is None
+        )
+        return Job(
+            tuple(command),
+            work_folder=WORKSPACE_FOLDER if stands_in_workspace else inside,
+            mounts=tuple(mounts),
+            environment=_make_environment(skill, prepared, packages=packages, helper=helper),
+            secrets=prepared.secrets,
+            input=prepared.input,
+            network=prepared.network,
+            limits=self._limit(request),
+        )
+
+    def _limit(self, request: RunRequest) -> RunLimits:
+        limits = self.workbench.policy.limits
+        if request.timeout_seconds is None:
+            return limits
+        seconds = request.timeout_seconds
+        return replace(limits, timeout_seconds=seconds, cpu_seconds=max(limits.cpu_seconds, math.ceil(seconds)))
+
+    def _draft(
+        self, skill: Skill, pin: Pin, prepared: Prepared, *, consent: str, asked_by: AskedBy, label: str
+    ) -> RunReceipt:
+        arguments = shlex.join(prepared.wish.arguments)
+        if prepared.secrets:
+            from prowess.execution.redaction import Redactor
+
+            arguments = Redactor(prepared.secrets).redact_text(arguments)
+        return RunReceipt(
+            os.urandom(16).hex(),
+            self._key.user,
+            self._key.session,
+            skill.id,
+            skill.name,
+            pin.digest,
+            label or prepared.wish.script,
+            keep_arguments(arguments),
+            asked_by,
+            agent=self._key.agent,
+            consent=consent,
+            backend=prepared.sandbox.name,
+            powers=prepared.wish.powers,
+            at=self._clock(),
+        )
+
+
+def locate_inside(skill: Skill) -> str:
+    """Return where a run sees its skill."""
+    return f"{SHARED_SKILLS}/{make_activation_key(skill.id)}"
+
+
+def _make_environment(skill: Skill, prepared: Prepared, *, packages: str, helper: Mount | None) -> dict[str, str]:
+    """Return all variables of a run but its secrets; nothing of this process' own."""
+    python_path = [path for path in ((helper.inside if helper else ""), PACKAGES_FOLDER if packages else "") if path]
+    found = {
+        "PATH": f"{PACKAGES_FOLDER}/bin:{SEARCH_PATH}" if packages else SEARCH_PATH,
+        "HOME": "/tmp",  # noqa: S108 - the sandbox's own
+        "TMPDIR": "/tmp",  # noqa: S108
+        "LANG": "C.UTF-8",
+        "USER": "skill",
+        "LOGNAME": "skill",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        "PROWESS_SKILL": skill.name,
+        "PROWESS_SKILL_FOLDER": locate_inside(skill),
+        "PROWESS_OUTPUT": OUTPUT_FOLDER,
+    }
+    if prepared.input is not None or helper is not None:
+        found["PROWESS_INPUT"] = INPUT_FILE
+    if prepared.workspace is not WorkspaceAccess.NONE:
+        found["PROWESS_WORKSPACE"] = WORKSPACE_FOLDER
+    if helper is not None:
+        found["PYTHONSAFEPATH"] = "1"  # A json.py in the skill's folder must not come before Python's own.
+    return found | ({"PYTHONPATH": ":".join(python_path)} if python_path else {})
+
+
+def _finish(receipt: RunReceipt, ended: Ended, left: Sequence[OutputFile], *, at: float) -> RunReceipt:
+    return replace(
+        receipt,
+        ended_at=at,
+        exit_status=ended.exit_status,
+        timed_out=ended.timed_out,
+        seconds=ended.seconds,
+        stdout_bytes=ended.stdout.size_bytes,
+        stderr_bytes=ended.stderr.size_bytes,
+        output_files=len(left),
+        output_bytes=sum(file.size_bytes for file in left),
+    )

@@ -1,0 +1,62 @@
+"""What a script writes, shown while it runs: as it is where a program may be reading, harmless on a terminal."""
+
+import codecs
+import sys
+from typing import TextIO
+
+from prowess.execution.jobs import Stream
+from prowess.skill.deception import make_printable
+from prowess.surfaces.cli.output import note
+
+__all__ = ["LiveOutput"]
+
+_KEPT = {"\n": "\n", "\t": "\t"}
+
+
+class LiveOutput:
+    """Hears a run. A script could send a terminal commands, so control characters are shown and not obeyed."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        decoder = codecs.getincrementaldecoder("utf-8")
+        self._decoders = {stream: decoder("replace") for stream in Stream}
+        self._held = dict.fromkeys(Stream, "")
+        """The first half of an end of line that may be one of two characters."""
+
+    def hear(self, stream: Stream, part: bytes) -> None:
+        """Pass on what was written."""
+        if self._quiet:
+            return
+        target = _choose(stream)
+        if target is None:
+            return  # It was closed before the start.
+        if target.isatty():
+            text = self._held[stream] + self._decoders[stream].decode(part)
+            self._held[stream] = text[len(text.removesuffix("\r")) :]
+            target.write(_tame(text.removesuffix("\r"), target))
+        else:
+            target.buffer.write(part)
+        target.flush()
+
+    def say(self, line: str) -> None:
+        """Tell what is done before the run."""
+        note(line)
+
+    def finish(self) -> None:
+        """Pass on what was held back for want of what might have come after it."""
+        for stream, decoder in self._decoders.items():
+            rest = self._held[stream] + decoder.decode(b"", final=True)
+            target = _choose(stream)
+            if rest and target is not None:
+                target.write(_tame(rest, target))
+                target.flush()
+
+
+def _choose(stream: Stream) -> TextIO | None:
+    return sys.stdout if stream is Stream.STDOUT else sys.stderr
+
+
+def _tame(text: str, target: TextIO) -> str:
+    shown = "".join(_KEPT.get(char) or make_printable(char) for char in text.replace("\r\n", "\n"))
+    encoding = target.encoding or "utf-8"
+    return shown.encode(encoding, "backslashreplace").decode(encoding)
