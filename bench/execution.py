@@ -20,8 +20,8 @@ from pathlib import Path
 from bench.report import describe_machine, render_machine, render_table
 from bench.results import write_section
 from prowess import Answer, CallbackAsker, Runtime, load_settings
-from prowess.execution.bubblewrap_sandbox import BubblewrapSandbox
-from prowess.execution.container_sandbox import docker_sandbox, podman_sandbox
+from prowess.execution.bubblewrap.bubblewrap_sandbox import BubblewrapSandbox
+from prowess.execution.engines.container_sandbox import docker_sandbox, podman_sandbox
 from prowess.execution.jobs import SEARCH_PATH, Job
 from prowess.execution.sandbox import ScriptSandbox
 from tests.docker_engine import Docker

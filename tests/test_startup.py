@@ -14,7 +14,7 @@ _FOR_SOME_ONLY = frozenset(
 _FOR_SOME_RUNS_ONLY = frozenset(
     f"prowess.execution.{name}" for name in ("container_sandbox", "environments", "locking", "redaction", "uv_command")
 )
-_FOR_RUNS_ONLY = _FOR_SOME_RUNS_ONLY | {"subprocess", "prowess.execution.bubblewrap_sandbox"}
+_FOR_RUNS_ONLY = _FOR_SOME_RUNS_ONLY | {"subprocess", "prowess.execution.bubblewrap.bubblewrap_sandbox"}
 _HEAVY = (
     _FOR_SOME_ONLY | _FOR_RUNS_ONLY | {"difflib", "json", "msgspec", "prowess.runtime", "sqlite3", "tomllib", "yaml"}
 )
@@ -102,7 +102,7 @@ def test_command_loads_no_library_that_only_others_need(home: Home, arguments: l
 def test_run_loads_one_sandbox_and_nothing_that_only_other_runs_need(home: Home) -> None:
     arguments = ["run", "scheduling", "scripts/next_dates.py", "--yes", "--backend", "bubblewrap", "--", "--help"]
     loaded = _modules_after(_COMMAND.format(arguments=arguments))
-    assert "prowess.execution.bubblewrap_sandbox" in loaded
+    assert "prowess.execution.bubblewrap.bubblewrap_sandbox" in loaded
     assert _find(loaded, _FOR_SOME_ONLY | _FOR_SOME_RUNS_ONLY) == set()
 
 

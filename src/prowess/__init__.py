@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from prowess.disclosure.planner import Plan
     from prowess.errors import BrokenSkill, NotFound, ProwessError, Refused, SettingsError, ToolInputError, WorldError
     from prowess.execution.jobs import OutputFile
-    from prowess.execution.rights import Rights
+    from prowess.execution.rules.rights import Rights
     from prowess.policy import Policy
     from prowess.runtime.activator import Activation
     from prowess.runtime.reception import ToolUse
@@ -130,7 +130,7 @@ _HOMES = {
         "WorldError",
     ),
     "prowess.execution.jobs": ("OutputFile",),
-    "prowess.execution.rights": ("Rights",),
+    "prowess.execution.rules.rights": ("Rights",),
     "prowess.policy": ("Policy",),
     "prowess.runtime.activator": ("Activation",),
     "prowess.runtime.reception": ("ToolUse",),

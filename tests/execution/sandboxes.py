@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from prowess.containers.mounts import Mount
-from prowess.execution.bubblewrap_sandbox import BubblewrapSandbox
-from prowess.execution.container_sandbox import docker_sandbox, podman_sandbox
+from prowess.execution.bubblewrap.bubblewrap_sandbox import BubblewrapSandbox
+from prowess.execution.engines.container_sandbox import docker_sandbox, podman_sandbox
 from prowess.execution.jobs import SEARCH_PATH, Ended, Job
 from prowess.execution.sandbox import ScriptSandbox
 from prowess.policy import RunLimits
@@ -21,15 +21,11 @@ from tests.podman_engine import Podman
 
 __all__ = ["BACKENDS", "Place", "find_processes", "place", "wait_until"]
 
-BACKENDS = [
-    "bubblewrap",
-    pytest.param("docker", marks=pytest.mark.slow),
-    pytest.param("podman", marks=pytest.mark.slow),
-]
+BACKENDS = ["bubblewrap", "docker", "podman"]
 _MAKE = {
-    "bubblewrap": "from prowess.execution.bubblewrap_sandbox import BubblewrapSandbox\nsandbox = BubblewrapSandbox()\n",
-    "docker": "from prowess.execution.container_sandbox import docker_sandbox\nsandbox = docker_sandbox()\n",
-    "podman": "from prowess.execution.container_sandbox import podman_sandbox\nsandbox = podman_sandbox({program!r})\n",
+    "bubblewrap": "sandbox = BubblewrapSandbox()\n",
+    "docker": "sandbox = docker_sandbox()\n",
+    "podman": "sandbox = podman_sandbox({program!r})\n",
 }
 
 
@@ -77,7 +73,9 @@ class Place:
     def start_elsewhere(self, *command: str, seconds: float = 60.0) -> subprocess.Popen[str]:
         """Run a command in a sandbox of another process, which says `begun` when the first output is there."""
         script = (
-            self.make
+            "from prowess.execution.bubblewrap.bubblewrap_sandbox import BubblewrapSandbox\n"
+            "from prowess.execution.engines.container_sandbox import docker_sandbox, podman_sandbox\n"
+            + self.make
             + "from prowess.execution.jobs import Job\nfrom prowess.policy import RunLimits\n"
             + f"limits = RunLimits(timeout_seconds={seconds})\n"
             + f"job = Job({command!r}, environment={{'PATH': {SEARCH_PATH!r}}}, limits=limits)\n"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import WorldError
-from prowess.execution.bubblewrap_sandbox import BubblewrapSandbox
+from prowess.execution.bubblewrap.bubblewrap_sandbox import BubblewrapSandbox
 from prowess.execution.choosing import BACKENDS, SandboxChoice
-from prowess.execution.container_sandbox import ContainerSandbox
+from prowess.execution.engines.container_sandbox import ContainerSandbox
 from prowess.execution.jobs import Captured, Ended, Job, Listener
 from prowess.execution.probing import Facts, FactsCache
 from prowess.execution.sandbox import NoSandbox, Probed, ScriptSandbox, hear_nothing

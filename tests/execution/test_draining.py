@@ -19,6 +19,8 @@ from prowess.execution.draining import Capture, Drained, Filter, drain
 from prowess.execution.jobs import Captured, Listener, Stream
 from prowess.execution.sandbox import hear_nothing
 
+pytestmark = pytest.mark.slow
+
 _SECONDS = 30.0
 Start = Callable[[str], subprocess.Popen[bytes]]
 
@@ -154,7 +156,6 @@ print(drained.stdout.size_bytes, drained.stderr.size_bytes, len(drained.stdout.c
 """
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("R96")
 def test_flood_on_both_streams_takes_bounded_memory() -> None:
     done = subprocess.run([sys.executable, "-c", _MEASURED, _FLOOD], capture_output=True, text=True, check=True)
@@ -218,7 +219,6 @@ def test_orphan_that_keeps_a_stream_open_is_waited_for_and_ended(start: Start) -
     assert process.returncode == 0
 
 
-@pytest.mark.slow
 def test_drain_ends_even_if_the_streams_do_not(start: Start) -> None:
     process = start("setsid sh -c 'echo $$; exec sleep 60' &")
     begun = time.monotonic()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from prowess.execution.jobs import OutputFile
 from prowess.execution.outputs import collect_outputs, measure_folder
-from prowess.execution.redaction import Redactor
+from prowess.execution.secrecy.redaction import Redactor
 from prowess.policy import RunLimits
 
 _LIMITS = RunLimits()

@@ -11,7 +11,7 @@ import pytest
 
 from prowess.catalog.eligibility import decide_eligibility
 from prowess.errors import WorldError
-from prowess.execution.bubblewrap_sandbox import BubblewrapSandbox
+from prowess.execution.bubblewrap.bubblewrap_sandbox import BubblewrapSandbox
 from prowess.execution.jobs import SEARCH_PATH, Captured, Ended, Job, Listener
 from prowess.execution.probing import Facts, FactsCache, SandboxProbe, gather_facts
 from prowess.execution.sandbox import NoSandbox, Probed, ScriptSandbox, hear_nothing

@@ -16,6 +16,8 @@ from prowess.execution.jobs import Captured, Stream
 from prowess.policy import RunLimits
 from tests.execution.sandboxes import Place, find_processes, wait_until
 
+pytestmark = pytest.mark.slow
+
 _MIB = 1024 * 1024
 
 

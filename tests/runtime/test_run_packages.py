@@ -8,7 +8,7 @@ import pytest
 from prowess.activation.consent import Answer
 from prowess.errors import BrokenSkill, Refused
 from prowess.runtime import Runtime
-from tests.execution.package_index import PackageIndex, isolate, serving
+from tests.execution.packages.package_index import PackageIndex, isolate, serving
 from tests.runtime.opening import ONLY_MINE
 from tests.runtime.people import Person
 from tests.runtime.runs import open_agreed, refusal, said, try_run, write_scripts

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import Refused
-from prowess.execution.rights import EVERYTHING, NOTHING, Rights
+from prowess.execution.rules.rights import EVERYTHING, NOTHING, Rights
 from prowess.policy import WorkspaceAccess
 from prowess.runtime import Runtime
 from prowess.runtime.run_results import RunRequest
@@ -19,7 +19,7 @@ from tests.runtime.opening import ONLY_MINE
 from tests.runtime.runs import open_agreed, refusal, said, try_run, write_scripts
 from tests.skills_on_disk import Home
 
-pytestmark = pytest.mark.requirement("K2")
+pytestmark = [pytest.mark.slow, pytest.mark.requirement("K2")]
 
 _RUN = "scripts/run.py"
 _REACH = """

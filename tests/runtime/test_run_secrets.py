@@ -16,7 +16,7 @@ from tests.runtime.people import Person
 from tests.runtime.runs import Agreeable, find_processes, open_agreed, refusal, try_run, write_scripts
 from tests.skills_on_disk import Home
 
-pytestmark = pytest.mark.requirement("K8")
+pytestmark = [pytest.mark.slow, pytest.mark.requirement("K8")]
 
 _SECRET = 's3cr3t-Zq9!x\'y "of mine"'
 _EXTRA = "secrets:\n  - API_TOKEN\n"

@@ -11,14 +11,14 @@ import pytest
 from prowess.activation.consent import Answer, Confirmation
 from prowess.activation.grants import Act, Decision
 from prowess.activation.receipts import AskedBy
-from prowess.execution.rights import NOTHING
+from prowess.execution.rules.rights import NOTHING
 from prowess.runtime import Runtime, Session
 from tests.runtime.opening import ONLY_MINE, run_python
 from tests.runtime.people import Person
 from tests.runtime.runs import Agreeable, is_gone, open_agreed, write_scripts
 from tests.skills_on_disk import Home
 
-pytestmark = pytest.mark.requirement("R69")
+pytestmark = [pytest.mark.slow, pytest.mark.requirement("R69")]
 
 _HEAD = "import os, signal, sys, time\nfrom prowess_toolset import ToolError, Toolset, tool\n"
 _SUMS = '''
@@ -218,7 +218,6 @@ def rough(root: Path, home: Home) -> Runtime:
     return Runtime.open(asker=Agreeable())
 
 
-@pytest.mark.slow
 def test_tool_that_fails_in_any_way_is_an_error_and_the_conversation_goes_on(rough: Runtime) -> None:
     silent = "the tools of skill 'rough' gave no answer: "
     advice = "\nGo on without them, and tell the user so"
@@ -241,7 +240,6 @@ def test_tool_that_fails_in_any_way_is_an_error_and_the_conversation_goes_on(rou
         assert all(receipt.ended_at is not None for receipt in rough.runs())
 
 
-@pytest.mark.slow
 def test_tool_that_raises_or_returns_no_json_says_so(rough: Runtime) -> None:
     with rough:
         session = rough.session("chat")
@@ -262,7 +260,6 @@ def test_files_of_a_tool_are_kept_and_a_cut_is_seen(rough: Runtime) -> None:
         assert rough.runs()[0].output_files == 60
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", ["time.sleep(60)", "os._exit(3)", "raise ValueError('broken')", "print(1 /"])
 def test_toolset_that_cannot_be_listed_is_tried_once(root: Path, home: Home, code: str) -> None:
     _write(root, "bad", code, "toolsets/index:Bad")
@@ -381,7 +378,6 @@ with Runtime.open(asker=CallbackAsker(lambda _: Answer.ALLOW_ONCE)) as runtime:
 """
 
 
-@pytest.mark.slow
 def test_listing_is_remembered_across_processes(root: Path) -> None:
     assert run_python(_LIST) == "['sums__add', 'sums__divide'] 1\n"
     assert run_python(_LIST.replace("chat", "other")) == "['sums__add', 'sums__divide'] 1\n"
@@ -472,7 +468,6 @@ def test_scripts_switched_off_means_no_tools(home: Home, root: Path) -> None:
         assert _names(session) == []
 
 
-@pytest.mark.slow
 def test_tool_that_leaves_a_process_behind_leaves_none(root: Path, session: Session) -> None:
     marker = "marker-of-a-forgotten-child"
     code = f"""

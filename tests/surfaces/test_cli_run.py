@@ -14,7 +14,7 @@ import pytest
 
 from prowess.errors import ProwessError, Refused, ToolInputError
 from prowess.runtime import Runtime
-from tests.execution.package_index import PackageIndex, isolate, serving
+from tests.execution.packages.package_index import PackageIndex, isolate, serving
 from tests.runtime.runs import find_processes, is_gone, refusal, write_scripts
 from tests.skills_on_disk import Home
 from tests.surfaces.command import PROWESS, Outcome, call, run, run_on_terminal

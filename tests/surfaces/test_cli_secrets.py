@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import NotFound, Refused, WorldError
-from prowess.execution.secret_stores import MAX_VALUE_BYTES, FileSecretStore
+from prowess.execution.secrecy.secret_stores import MAX_VALUE_BYTES, FileSecretStore
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import PROWESS, call, run
 

@@ -12,6 +12,8 @@ __all__ = ["POWERS", "Act", "Decision", "Grant", "Scope", "find_unknown_power", 
 
 POWERS = ("network", "workspace:read", "workspace:write", "secret:NAME", "packages:HASH")
 """What a run can have beyond a plain sandbox."""
+_IMPLIED = {"workspace:write": "workspace:read"}
+"""Who has the one may also do the other."""
 _POWER = re.compile(r"network|workspace:(?:read|write)|secret:[A-Za-z_][A-Za-z0-9_]{0,127}|packages:[0-9a-f]{16}")
 
 
@@ -74,7 +76,8 @@ class Grant:
     def covers(self, powers: Iterable[str]) -> bool:
         """Whether it allows a run with these powers."""
         is_consent = (self.act, self.decision) == (Act.RUN, Decision.ALLOW)
-        return is_consent and set(powers) <= set(self.powers)
+        implied = {less for more, less in _IMPLIED.items() if more in self.powers}
+        return is_consent and set(powers) <= {*self.powers, *implied}
 
 
 def find_unknown_power(powers: Iterable[str]) -> str | None:

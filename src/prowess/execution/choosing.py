@@ -13,19 +13,19 @@ __all__ = ["BACKENDS", "SandboxChoice"]
 
 
 def _make_bubblewrap(policy: Execution) -> ScriptSandbox:
-    from prowess.execution.bubblewrap_sandbox import BubblewrapSandbox
+    from prowess.execution.bubblewrap.bubblewrap_sandbox import BubblewrapSandbox
 
     return BubblewrapSandbox(programs=policy.programs)
 
 
 def _make_docker(policy: Execution) -> ScriptSandbox:
-    from prowess.execution.container_sandbox import docker_sandbox
+    from prowess.execution.engines.container_sandbox import docker_sandbox
 
     return docker_sandbox(image=policy.image, programs=policy.programs, spares=policy.spare_containers)
 
 
 def _make_podman(policy: Execution) -> ScriptSandbox:
-    from prowess.execution.container_sandbox import podman_sandbox
+    from prowess.execution.engines.container_sandbox import podman_sandbox
 
     return podman_sandbox(image=policy.image, programs=policy.programs, spares=policy.spare_containers)
 

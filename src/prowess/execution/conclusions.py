@@ -16,7 +16,7 @@ def make_redaction(job: Job) -> tuple[dict[Stream, Filter], Callable[[bytes], tu
     """Return what takes a job's secrets out of its streams, and what finds them in its files."""
     if not job.secrets:
         return {}, None
-    from prowess.execution.redaction import Redactor
+    from prowess.execution.secrecy.redaction import Redactor
 
     redactor = Redactor(job.secrets)
     return {stream: redactor.stream() for stream in Stream}, redactor.found

@@ -1,6 +1,6 @@
 """A Job: one command for a sandbox, with all that it may see and use; and what came of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 
@@ -20,6 +20,7 @@ __all__ = [
     "Listener",
     "OutputFile",
     "Stream",
+    "make_search_path",
 ]
 
 OUTPUT_FOLDER = "/output"
@@ -31,6 +32,12 @@ WORKSPACE_FOLDER = "/workspace"
 PACKAGES_FOLDER = "/packages"
 """The packages that a script declares."""
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+def make_search_path(programs: Iterable[str], *, first: str = "") -> str:
+    """Return where a run looks for programs: in the usual places, and in further folders and their `bin`."""
+    further = [path for folder in programs for path in (f"{folder.rstrip('/')}/bin", folder)]
+    return ":".join([*([first] if first else []), SEARCH_PATH, *further])
 
 
 class Stream(StrEnum):

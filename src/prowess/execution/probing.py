@@ -45,9 +45,9 @@ class Facts:
     """Its kind and version, as in `glibc 2.36`."""
 
 
-def gather_facts(sandbox: ScriptSandbox) -> Facts:
-    """Look around in a sandbox; raise `NoSandbox` if it does not work."""
-    job = Job(("sh", "-c", _SCRIPT), environment={"PATH": SEARCH_PATH}, limits=_LIMITS)
+def gather_facts(sandbox: ScriptSandbox, *, path: str = SEARCH_PATH) -> Facts:
+    """Look around in a sandbox, for commands where `path` says; raise `NoSandbox` if it does not work."""
+    job = Job(("sh", "-c", _SCRIPT), environment={"PATH": path}, limits=_LIMITS)
     ended = sandbox.run(job, keep="")
     text = ended.stdout.content.decode("utf-8", "replace")
     if ended.exit_status != 0 or text.count(f"{_SEPARATOR}\n") < 2:
@@ -69,8 +69,9 @@ def _parse(text: str) -> Facts:
 class FactsCache:
     """Facts by the identity of a sandbox, kept in a folder that is always safe to delete."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *, path: str = SEARCH_PATH) -> None:
         self._folder = folder
+        self._search_path = path
         self._known: dict[str, tuple[str, Facts]] = {}
         """By the name of a sandbox, its last identity and what it had then."""
 
@@ -82,7 +83,7 @@ class FactsCache:
             return known[1]
         facts = self._read(identity)
         if facts is None:
-            facts = gather_facts(sandbox)
+            facts = gather_facts(sandbox, path=self._search_path)
             self._write(identity, facts)
         self._known[sandbox.name] = identity, facts
         return facts

@@ -35,7 +35,7 @@ from prowess.runtime.tool_results import (
     render_skill_tool,
     with_skill_tools,
 )
-from prowess.runtime.toolset_tools import SkillTool, ToolsetTools
+from prowess.runtime.toolset_tools import SkillTool, Survey, ToolsetTools
 from prowess.skill.skill import Skill
 
 if TYPE_CHECKING:
@@ -175,11 +175,22 @@ class Caller:
             case Role.TOOLSET:
                 raise AssertionError("unreachable")
 
+    def announce(self, activation: Activation) -> Activation:
+        """Return what a user's activation tells the model, with the tools that it brings; whoever must be is asked."""
+        found = self._survey(activation)
+        return activation if found is None else replace(activation, text=f"{activation.text}\n\n{found.sentence}")
+
+    def _survey(self, activation: Activation) -> Survey | None:
+        """List the tools of a skill that was switched on now; None if it brings none."""
+        if not activation.skill.manifest.behaviour.toolsets or activation.already_active:
+            return None
+        return self._toolsets.survey(activation.skill, label=_label(activation.skill, self._session.active_skills()))
+
     def _add_tools(self, result: ToolResult, activation: Activation) -> ToolResult:
         """Say with an activation which tools it brings, or why it does not."""
-        if not activation.skill.manifest.behaviour.toolsets or activation.already_active:
+        found = self._survey(activation)
+        if found is None:
             return result
-        found = self._toolsets.survey(activation.skill, label=_label(activation.skill, self._session.active_skills()))
         names = [one.tool.name for one in found.tools]
         return with_skill_tools(result, self._session.policy.tools, names=names, said=found.sentence)
 

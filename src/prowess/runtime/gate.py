@@ -137,11 +137,13 @@ class Gate:
         """Return why the run is allowed, or raise."""
         match self._decide_run(skill, files, wish, is_active=is_active):
             case Allow(reason):
+                if confirmation is not None:
+                    self._honour(skill, files, confirmation, self._call(skill, files, tool, wish), wish=wish)
                 return reason
             case Deny("no-digest"):
                 raise _no_digest(skill, files)
             case Deny():
-                raise _refused(skill, Scope.ALWAYS)
+                raise _refused(skill, Scope.ALWAYS, wish)
             case Ask() if confirmation is not None:
                 answer = self._pending.redeem(confirmation, self._call(skill, files, tool, wish))
                 return self._settle(skill, files, answer, given_by="confirmation", wish=wish)
@@ -158,7 +160,7 @@ class Gate:
                 case Allow(reason):
                     return reason
                 case Deny():
-                    raise _refused(skill, Scope.ALWAYS)
+                    raise _refused(skill, Scope.ALWAYS, wish)
                 case Ask():
                     answer = self._asker.ask(self._ask_about(skill, files, tool=tool, wish=wish))
                     return self._settle(skill, files, answer, given_by=self._asker.name, wish=wish)
@@ -180,7 +182,9 @@ class Gate:
     def _call(self, skill: Skill, files: FileSet, tool: str, wish: RunWish) -> Call:
         return Call(self._key.session, tool, skill.id, wish.text, files.digest)
 
-    def _honour(self, skill: Skill, files: FileSet, confirmation: Confirmation, call: Call) -> None:
+    def _honour(
+        self, skill: Skill, files: FileSet, confirmation: Confirmation, call: Call, *, wish: RunWish | None = None
+    ) -> None:
         """Carry out an answer that comes with a call which needs none any more; a stale yes does no harm."""
         try:
             answer = self._pending.redeem(confirmation, call)
@@ -188,7 +192,7 @@ class Gate:
             if confirmation.answer.decision is Decision.REFUSE:
                 raise
             return
-        self._settle(skill, files, answer, given_by="confirmation")
+        self._settle(skill, files, answer, given_by="confirmation", wish=wish)
 
     def denies(self, skill: Skill, files: FileSet) -> bool:
         """Whether a skill that is active must not be used any more."""

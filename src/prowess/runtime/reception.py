@@ -1,6 +1,6 @@
 """Take a user's message: the skills that it calls for by name or by trigger are activated with it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -61,9 +61,19 @@ class Reception:
 
 
 def receive(
-    message: str, *, view: View, activator: Activator, policy: Policy, planning: Planning, tools: ToolUse
+    message: str,
+    *,
+    view: View,
+    activator: Activator,
+    announce: Callable[[Activation], Activation],
+    policy: Policy,
+    planning: Planning,
+    tools: ToolUse,
 ) -> Reception:
-    """Return what becomes of a message. A skill that is refused or broken does not stop the others."""
+    """Return what becomes of a message. A skill that is refused or broken does not stop the others.
+
+    `announce` adds to an activation what else it brings, where the model can call tools.
+    """
     called = {skill.name: skill for skill in reversed(view.invocable)}
     parsed = parse_message(message, names=called, signs=SIGNS[policy.mentions])
     wanted = [_Wanted(called[mention.name], AskedBy.USER, mention=mention) for mention in parsed.mentions]
@@ -74,7 +84,8 @@ def receive(
     refusals: list[Refusal] = []
     for one in wanted:
         try:
-            activations.append(one.activate(activator))
+            activation = one.activate(activator)
+            activations.append(announce(activation) if tools is ToolUse.ON else activation)
         except (Refused, BrokenSkill, NotFound, ToolInputError, SkillChanged) as error:
             refusals.append(Refusal(one.skill.name, error))
     reception = Reception(parsed.text, tuple(activations), tuple(refusals), triggered)

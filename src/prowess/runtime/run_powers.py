@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from prowess.errors import BrokenSkill, Refused, ToolInputError
-from prowess.execution.permission_tags import PermissionKind, normalise_tags
 from prowess.execution.probing import Facts
-from prowess.execution.rights import Rights
-from prowess.execution.secrets import gather_secrets, missing_secrets_error
+from prowess.execution.rules.permission_tags import PermissionKind, normalise_tags
+from prowess.execution.rules.rights import Rights
+from prowess.execution.secrecy.given_secrets import gather_secrets, missing_secrets_error
 from prowess.policy import Packages, WorkspaceAccess
 from prowess.runtime.run_results import RunRequest
 from prowess.runtime.workbench import Workbench
@@ -17,7 +17,7 @@ from prowess.skill.problems import make_problem
 from prowess.skill.skill import Skill
 
 if TYPE_CHECKING:
-    from prowess.execution.locking import Lock
+    from prowess.execution.packages.locking import Lock
 
 __all__ = ["Progress", "decide_network", "decide_workspace", "find_secrets", "lock_packages", "name_platform"]
 
@@ -92,7 +92,7 @@ def lock_packages(
     workbench: Workbench, skill: Skill, source: bytes, facts: Facts, *, progress: Progress
 ) -> "Lock | None":
     """Return the exact packages that a script declares; None if it declares none."""
-    from prowess.execution.script_metadata import parse_script_metadata, satisfies_python
+    from prowess.execution.packages.script_metadata import parse_script_metadata, satisfies_python
 
     metadata, problems = parse_script_metadata(source)
     if problems:
@@ -115,8 +115,8 @@ def lock_packages(
             hint='set execution.packages = "ask" in the settings',
             code="packages-off",
         )
-    from prowess.execution.locking import Interpreter, find_lock, make_lock
-    from prowess.execution.uv_command import find_uv
+    from prowess.execution.packages.locking import Interpreter, find_lock, make_lock
+    from prowess.execution.packages.uv_command import find_uv
 
     interpreter = Interpreter(facts.python, name_platform(facts))
     found = find_lock(metadata, interpreter=interpreter, cache=workbench.cache)

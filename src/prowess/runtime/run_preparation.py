@@ -13,9 +13,9 @@ from prowess.disclosure.resources import normalise_path
 from prowess.errors import BrokenSkill, ToolInputError
 from prowess.execution.interpreters import Chosen, Interpreter, choose_interpreter, is_script_name
 from prowess.execution.probing import Facts
-from prowess.execution.rights import Rights
+from prowess.execution.rules.rights import Rights
+from prowess.execution.rules.tool_rules import covers_script, covers_script_all
 from prowess.execution.sandbox import ScriptSandbox
-from prowess.execution.tool_rules import covers_script, covers_script_all
 from prowess.policy import WorkspaceAccess
 from prowess.runtime.gate import RunWish
 from prowess.runtime.run_powers import Progress, decide_network, decide_workspace, find_secrets, lock_packages
@@ -30,7 +30,7 @@ from prowess.sources.skill_files import FileSet
 from prowess.sources.source import show_bytes
 
 if TYPE_CHECKING:
-    from prowess.execution.locking import Lock
+    from prowess.execution.packages.locking import Lock
 
 __all__ = ["Preparation", "Prepared", "find_scripts"]
 

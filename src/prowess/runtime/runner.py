@@ -1,6 +1,5 @@
 """Run scripts of skills for one session: with consent to their exact files and powers, in a sandbox, with a receipt."""
 
-import math
 import os
 import shlex
 from collections.abc import Callable, Sequence
@@ -10,33 +9,27 @@ from dataclasses import replace
 from prowess.activation.consent import Confirmation, Question
 from prowess.activation.grants import Act, Decision
 from prowess.activation.receipts import AskedBy, RunReceipt, keep_arguments
-from prowess.containers.mounts import SHARED_SKILLS, Access, Mount
+from prowess.containers.mounts import Mount
 from prowess.copies.versions import Pin
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.errors import Refused, WorldError
 from prowess.execution.jobs import (
-    INPUT_FILE,
-    OUTPUT_FOLDER,
-    PACKAGES_FOLDER,
-    SEARCH_PATH,
-    WORKSPACE_FOLDER,
     Ended,
     Job,
     Listener,
     OutputFile,
 )
-from prowess.execution.rights import Rights
+from prowess.execution.rules.rights import Rights
 from prowess.execution.sandbox import hear_nothing
-from prowess.execution.toolsets import REPLY_FILE
-from prowess.policy import RunLimits, WorkFolder, WorkspaceAccess
+from prowess.execution.toolsets.toolset_protocol import REPLY_FILE
 from prowess.runtime.gate import Gate, RunWish
+from prowess.runtime.job_making import World, locate_inside, make_job
 from prowess.runtime.keeper import SessionKey
 from prowess.runtime.run_powers import Progress
 from prowess.runtime.run_preparation import Preparation, Prepared
 from prowess.runtime.run_results import RunRequest, RunResult, make_result
 from prowess.runtime.shelf import Shelf
 from prowess.runtime.workbench import Workbench
-from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.skill import Skill
 from prowess.sources.skill_files import FileSet
 from prowess.state.store import StateStore
@@ -195,7 +188,8 @@ class Runner:
         receipt = self._draft(skill, pin, prepared, consent=consent, asked_by=asked_by, label=label)
         with ExitStack() as stack:
             packages = self._install(prepared, stack, progress)
-            job = self._make_job(skill, pin, prepared, command, request, packages=packages, helper=helper)
+            world = World(self.workbench.policy, self.workbench.workspace, pin.folder, packages, helper)
+            job = make_job(skill, prepared, command, request, world=world)
             self._store.record_run(receipt)
             try:
                 ended = self._start(job, prepared, keep=self.workbench.output_folder(receipt.id), listener=listener)
@@ -228,60 +222,18 @@ class Runner:
         """Return the folder with the packages of a run, which stays while it is needed; empty if there are none."""
         if prepared.lock is None:
             return ""
-        from prowess.execution.uv_command import find_uv
+        from prowess.execution.packages.uv_command import find_uv
 
         environments = self.workbench.environments()
         stack.enter_context(environments.hold(prepared.lock))
         return environments.find(prepared.lock) or environments.install(prepared.lock, uv=find_uv(), progress=progress)
-
-    def _make_job(
-        self,
-        skill: Skill,
-        pin: Pin,
-        prepared: Prepared,
-        command: Sequence[str],
-        request: RunRequest,
-        *,
-        packages: str,
-        helper: Mount | None,
-    ) -> Job:
-        inside = locate_inside(skill)
-        mounts = [Mount(pin.folder, inside=inside)]
-        if prepared.workspace is not WorkspaceAccess.NONE:
-            may_write = prepared.workspace is WorkspaceAccess.WRITE
-            access = Access.READ_WRITE if may_write else Access.READ_ONLY
-            mounts.append(Mount(self.workbench.workspace, inside=WORKSPACE_FOLDER, access=access))
-        mounts += [Mount(packages, inside=PACKAGES_FOLDER)] if packages else []
-        mounts += [helper] if helper else []
-        stands_in_workspace = (
-            self.workbench.policy.work_folder is WorkFolder.WORKSPACE
-            and prepared.workspace is not WorkspaceAccess.NONE
-            and helper is None
-        )
-        return Job(
-            tuple(command),
-            work_folder=WORKSPACE_FOLDER if stands_in_workspace else inside,
-            mounts=tuple(mounts),
-            environment=_make_environment(skill, prepared, packages=packages, helper=helper),
-            secrets=prepared.secrets,
-            input=prepared.input,
-            network=prepared.network,
-            limits=self._limit(request),
-        )
-
-    def _limit(self, request: RunRequest) -> RunLimits:
-        limits = self.workbench.policy.limits
-        if request.timeout_seconds is None:
-            return limits
-        seconds = request.timeout_seconds
-        return replace(limits, timeout_seconds=seconds, cpu_seconds=max(limits.cpu_seconds, math.ceil(seconds)))
 
     def _draft(
         self, skill: Skill, pin: Pin, prepared: Prepared, *, consent: str, asked_by: AskedBy, label: str
     ) -> RunReceipt:
         arguments = shlex.join(prepared.wish.arguments)
         if prepared.secrets:
-            from prowess.execution.redaction import Redactor
+            from prowess.execution.secrecy.redaction import Redactor
 
             arguments = Redactor(prepared.secrets).redact_text(arguments)
         return RunReceipt(
@@ -300,36 +252,6 @@ class Runner:
             powers=prepared.wish.powers,
             at=self._clock(),
         )
-
-
-def locate_inside(skill: Skill) -> str:
-    """Return where a run sees its skill."""
-    return f"{SHARED_SKILLS}/{make_activation_key(skill.id)}"
-
-
-def _make_environment(skill: Skill, prepared: Prepared, *, packages: str, helper: Mount | None) -> dict[str, str]:
-    """Return all variables of a run but its secrets; nothing of this process' own."""
-    python_path = [path for path in ((helper.inside if helper else ""), PACKAGES_FOLDER if packages else "") if path]
-    found = {
-        "PATH": f"{PACKAGES_FOLDER}/bin:{SEARCH_PATH}" if packages else SEARCH_PATH,
-        "HOME": "/tmp",  # noqa: S108 - the sandbox's own
-        "TMPDIR": "/tmp",  # noqa: S108
-        "LANG": "C.UTF-8",
-        "USER": "skill",
-        "LOGNAME": "skill",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUNBUFFERED": "1",
-        "PROWESS_SKILL": skill.name,
-        "PROWESS_SKILL_FOLDER": locate_inside(skill),
-        "PROWESS_OUTPUT": OUTPUT_FOLDER,
-    }
-    if prepared.input is not None or helper is not None:
-        found["PROWESS_INPUT"] = INPUT_FILE
-    if prepared.workspace is not WorkspaceAccess.NONE:
-        found["PROWESS_WORKSPACE"] = WORKSPACE_FOLDER
-    if helper is not None:
-        found["PYTHONSAFEPATH"] = "1"  # A json.py in the skill's folder must not come before Python's own.
-    return found | ({"PYTHONPATH": ":".join(python_path)} if python_path else {})
 
 
 def _finish(receipt: RunReceipt, ended: Ended, left: Sequence[OutputFile], *, at: float) -> RunReceipt:

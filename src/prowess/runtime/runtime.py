@@ -29,7 +29,7 @@ from prowess.copies.personal import PersonalSkills
 from prowess.copies.sync import SyncReport
 from prowess.disclosure.planner import Plan
 from prowess.errors import NotFound, Refused, SettingsError
-from prowess.execution.rights import EVERYTHING, Rights, intersect
+from prowess.execution.rules.rights import EVERYTHING, Rights, intersect
 from prowess.policy import BaseDirectory, CatalogText, NetworkUse, Policy, SessionMemory
 from prowess.runtime.copying import Copying, Look, Progress
 from prowess.runtime.gate import Gate

@@ -20,7 +20,7 @@ from prowess.disclosure.reattachment import Reattachment, plan_reattachment
 from prowess.disclosure.resources import LineRange, Resource, list_resources
 from prowess.errors import Refused, ToolInputError, WorldError
 from prowess.execution.jobs import Listener
-from prowess.execution.rights import Rights
+from prowess.execution.rules.rights import Rights
 from prowess.execution.sandbox import hear_nothing
 from prowess.policy import Policy, SessionMemory
 from prowess.runtime.activator import Activation, Activator
@@ -220,13 +220,14 @@ class Session:
     ) -> Activation:
         """Switch a skill on by its name or id. Raise if it is unknown, refused or broken."""
         skill = self._invocable(name) if asked_by is AskedBy.USER else self.find_usable(name)
-        return self._activator.activate(
+        activation = self._activator.activate(
             skill,
             tool="activate",
             asked_by=asked_by,
             arguments=arguments,
             trigger=trigger,
         )
+        return self._caller.announce(activation)
 
     def read(self, name: str, path: str, *, lines: LineRange | None = None) -> Resource:
         """Return a file of a skill."""
@@ -347,6 +348,7 @@ class Session:
             message,
             view=self.view(),
             activator=self._activator,
+            announce=self._caller.announce,
             policy=self._runtime.policy,
             planning=self._runtime.planning,
             tools=tools,

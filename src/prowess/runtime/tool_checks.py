@@ -3,8 +3,8 @@
 import logging
 
 from prowess.errors import Refused
-from prowess.execution.rights import Rights
-from prowess.execution.tool_rules import Covered, Uncovered, covers, covers_all
+from prowess.execution.rules.rights import Rights
+from prowess.execution.rules.tool_rules import Covered, Uncovered, covers, covers_all
 from prowess.policy import AllowedTools
 from prowess.skill.skill import Skill
 

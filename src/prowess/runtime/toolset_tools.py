@@ -17,9 +17,9 @@ from prowess.activation.tools import Role, Tool
 from prowess.containers.mounts import Mount
 from prowess.errors import ProwessError, Refused, ToolInputError
 from prowess.execution.jobs import OutputFile
-from prowess.execution.tool_rules import ToolRule, covers, covers_all, parse_rule
-from prowess.execution.toolset_arguments import check_arguments
-from prowess.execution.toolsets import (
+from prowess.execution.rules.tool_rules import ToolRule, covers, covers_all, parse_rule
+from prowess.execution.toolsets.toolset_arguments import check_arguments
+from prowess.execution.toolsets.toolset_protocol import (
     COMMAND,
     HELPER_FOLDER,
     HELPER_SOURCE,

@@ -7,7 +7,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from prowess.errors import WorldError
 from prowess.execution.choosing import SandboxChoice
+from prowess.execution.jobs import make_search_path
 from prowess.execution.probing import Facts, FactsCache, SandboxProbe
 from prowess.execution.sandbox import NoSandbox, ScriptSandbox
 from prowess.policy import Backend, Execution
@@ -15,8 +17,8 @@ from prowess.settings import Settings
 from prowess.sources.source import is_below
 
 if TYPE_CHECKING:
-    from prowess.execution.environments import Environments
-    from prowess.execution.secret_stores import SecretStore
+    from prowess.execution.packages.environments import Environments
+    from prowess.execution.secrecy.secret_stores import SecretStore
 
 __all__ = ["Workbench"]
 
@@ -35,7 +37,8 @@ class Workbench:
         self.workspace = settings.place.working_folder
         self._home = settings.place.prowess_home
         self._user = settings.place.user
-        self.facts = FactsCache(os.path.join(self.cache, "sandboxes-1"))
+        path = make_search_path(self.policy.programs)
+        self.facts = FactsCache(os.path.join(self.cache, "sandboxes-1"), path=path)
         self.sandboxes = SandboxChoice(self.policy, self.facts)
         self._without_until = 0.0
         self._tidied_at: float | None = None
@@ -75,7 +78,7 @@ class Workbench:
 
     def secrets(self) -> "SecretStore":
         """Return where secrets are kept."""
-        from prowess.execution.secret_stores import open_secret_store
+        from prowess.execution.secrecy.secret_stores import open_secret_store
 
         with self._lock:
             if self._secrets is None:
@@ -84,13 +87,16 @@ class Workbench:
 
     def has_secret(self, name: str) -> bool:
         """Whether a value is kept under this name, for any skill or for all."""
-        return any(kept.name == name for kept in self.secrets().names())
+        try:
+            return any(kept.name == name for kept in self.secrets().names())
+        except WorldError:  # Who wants to use it is told what is wrong with the store.
+            return False
 
     # Packages
 
     def environments(self) -> "Environments":
         """Return the installed packages of all scripts."""
-        from prowess.execution.environments import Environments
+        from prowess.execution.packages.environments import Environments
 
         with self._lock:
             if self._environments is None:

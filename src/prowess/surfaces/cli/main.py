@@ -113,6 +113,8 @@ def main() -> NoReturn:
 def _run() -> int:
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - it was closed before the start
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the life of the process
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if "_PROWESS_COMPLETE" in os.environ:
         cli.main(prog_name="prowess")
     with cli.make_context("prowess", sys.argv[1:]) as context:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from prowess.errors import NotFound, Refused
-from prowess.execution.secret_stores import (
+from prowess.execution.secrecy.given_secrets import gather_secrets
+from prowess.execution.secrecy.secret_stores import (
     MAX_VALUE_BYTES,
     SecretStore,
     check_secret_name,
     check_secret_value,
     open_secret_store,
 )
-from prowess.execution.secrets import gather_secrets
 from prowess.policy import SecretKeeping
 from prowess.skill.declared_secrets import declared_secrets, find_name_fault
 from prowess.surfaces.cli.invocation import Invocation, complete_skill, json_option
