@@ -78,8 +78,8 @@ def test_runtime_can_be_imported_without_a_database_or_an_extra(name: str) -> No
     [
         ["list"],
         ["list", "--json"],
-        ["show", "repo-survey"],
-        ["why", "repo-survey"],
+        ["show", "safe-edit"],
+        ["why", "safe-edit"],
         ["prompt"],
         ["prompt", "--budget", "200", "--query", "survey this repository"],
         ["search", "survey"],

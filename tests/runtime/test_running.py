@@ -10,6 +10,7 @@ import pytest
 
 from prowess.activation.receipts import AskedBy, RunReceipt, Usage
 from prowess.errors import BrokenSkill, Refused, ToolInputError, WorldError
+from prowess.execution.interpreters import INTERPRETERS
 from prowess.execution.jobs import Listener, OutputFile, Stream
 from prowess.execution.sandbox import NoSandbox
 from prowess.policy import Backend, WorkspaceAccess
@@ -19,7 +20,7 @@ from prowess.settings import load_settings
 from prowess.skill.problems import Problem, Severity
 from tests.runtime.opening import ONLY_MINE, start_python
 from tests.runtime.runs import Agreeable, find_processes, is_gone, open_agreed, refusal, said, write_scripts
-from tests.skills_on_disk import Home
+from tests.skills_on_disk import Home, write_skill
 
 _INSIDE = "/shared/skills/agents--alpha"
 _LOOK = """
@@ -645,3 +646,17 @@ def test_failure_of_the_system_is_an_error_of_ours(home: Home, root: Path, tmp_p
         assert refusal(lambda: session.run("alpha", "scripts/print.py"), WorldError).hint
         called = session.call("run_skill_script", {"name": "alpha", "script": "scripts/print.py"})
         assert called.is_error
+
+
+@pytest.mark.requirement("K3", "K7")
+def test_missing_interpreter_is_told_before_anybody_runs_the_script(runtime: Runtime, root: Path) -> None:
+    commands = runtime.workbench.choose()[1].commands
+    absent = next(row for row in INTERPRETERS if not any(way[0] in commands for way in row.commands))
+    path = f"scripts/paint{absent.suffixes[0]}"
+    write_skill(root, "painter", files={"scripts/good.py": "print()\n", path: "1\n", "scripts/notes.txt": "x\n"})
+    (problem,) = runtime.script_problems(runtime.rescan().get("painter"))
+    assert (problem.code, problem.path) == ("interpreter-missing", path)
+    assert problem.message == f"{path} needs {absent.name}, which the bubblewrap sandbox has not"
+    explanation = runtime.why("painter")
+    assert explanation.visible
+    assert "interpreter-missing" in [reason.code for reason in explanation.reasons]

@@ -37,11 +37,13 @@ from prowess.runtime.keeper import SessionKey
 from prowess.runtime.own_skills import find_own, open_personal
 from prowess.runtime.pending_questions import PendingQuestions
 from prowess.runtime.planning import Found, Planning
+from prowess.runtime.script_problems import find_script_problems
 from prowess.runtime.session import Session
 from prowess.runtime.session_keys import SessionKeys
 from prowess.runtime.source_choice import SourceChoice
 from prowess.runtime.workbench import Workbench
 from prowess.settings import Settings, load_settings
+from prowess.skill.problems import Problem
 from prowess.skill.skill import Skill
 from prowess.sources.plugins import Plugins
 from prowess.sources.skill_files import FileSet
@@ -275,6 +277,7 @@ class Runtime:
         gate = Gate(self, self.store, key, asker=self._asker, pending=self.pending, clock=self.clock)
         consent = gate.explain(shown, self.files(shown))
         more += [consent] if consent else []
+        more += [Reason(one.code, one.message, one.remedy) for one in self.script_problems(shown)]
         return replace(explanation, reasons=(explanation.reasons[0], *more, *explanation.reasons[1:]))
 
     def plan(
@@ -319,6 +322,10 @@ class Runtime:
     def files(self, skill: Skill) -> FileSet:
         """Return every file of the skill with its own digest, and the Problems among them."""
         return self._digests.files(skill)
+
+    def script_problems(self, skill: Skill) -> tuple[Problem, ...]:
+        """Return why scripts of the skill could not run, as the sandbox that would run them sees it."""
+        return find_script_problems(self.workbench, skill, self.files(skill))
 
     def is_vouched(self, skill: Skill) -> bool:
         """Whether the caller named the skill's folder itself, so that nobody is asked about it."""

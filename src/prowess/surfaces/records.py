@@ -81,7 +81,9 @@ def skill_record(runtime: Runtime, catalog: Catalog, skill: Skill) -> Record:
     """Return everything about one skill, as `show` does."""
     files = runtime.files(skill)
     switches = runtime.switches()
-    return _skill_row(runtime, catalog, switches, skill) | {
+    row = _skill_row(runtime, catalog, switches, skill)
+    return row | {
+        "problems": [*row["problems"], *_problems(runtime.script_problems(skill))],
         "category": skill.category or None,
         "path": show_path(skill.folder),
         "root": show_path(skill.root),
