@@ -1,12 +1,14 @@
 """Consent to runs (K1): who is asked before a script runs, about what, and how far the answer reaches."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from prowess.activation.consent import Answer, Change, Confirmation, FileChange, Question
-from prowess.activation.grants import Act, Decision
+from prowess.activation.grants import Act, Decision, Grant
+from prowess.catalog.switches import SwitchKey
 from prowess.errors import Refused
 from prowess.runtime import Runtime, Session
 from prowess.runtime.run_results import RunRequest
@@ -302,3 +304,20 @@ def test_refused_run_finds_nothing_out_about_packages(root: Path, runtime: Runti
     runtime.decide("beta", Decision.REFUSE, act=Act.RUN)
     assert try_run(open_agreed(runtime), "beta", _RUN) == "refused"
     assert not (home.prowess / "cache" / "locks-1").exists()
+
+
+@pytest.mark.requirement("R126", "K1")
+def test_no_that_comes_with_a_run_counts_though_a_yes_came_between(runtime: Runtime) -> None:
+    session = runtime.session("chat")
+    question = session.question(_TOOL, _CALL)
+    assert question is not None
+    runtime.decide("alpha", Decision.ALLOW, act=Act.RUN)
+    called = session.call(_TOOL, _CALL, confirmation=Confirmation(question.id, Answer.REFUSE))
+    assert (called.is_error, called.data["error"]["code"]) == (True, "refused")
+    assert "to run scripts/" in called.content
+
+
+def test_leave_to_write_the_workspace_is_leave_to_read_it() -> None:
+    grant = Grant("me", SwitchKey("a:b", ""), "b", "0" * 64, Decision.ALLOW, act=Act.RUN, powers=("workspace:write",))
+    assert grant.covers(["workspace:read"])
+    assert not replace(grant, powers=("workspace:read",)).covers(["workspace:write"])

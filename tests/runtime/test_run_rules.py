@@ -317,3 +317,42 @@ def test_folder_of_prowess_itself_is_no_workspace(
         assert str(home.path) not in error.message
         request = RunRequest(workspace=WorkspaceAccess.NONE)
         assert try_run(open_agreed(runtime), "beta", _RUN, request=request) == "once"
+
+
+@pytest.mark.requirement("R94")
+@pytest.mark.parametrize(
+    ("permissions", "missing"),
+    [
+        ("[]", ""),
+        ('["@read:/srv/data/in"]', ""),
+        ('["@read:/srv/data", "@network"]', "Cannot attach permission '@network' - you don't have it."),
+        ('["@write:/srv/data"]', "Cannot attach permission '@write:/srv/data' - you don't have it."),
+        ('["@workspace"]', "Cannot attach permission '@workspace' - you don't have it."),
+    ],
+)
+def test_skill_that_asks_for_more_than_the_session_has_is_refused(
+    root: Path, runtime: Runtime, permissions: str, missing: str
+) -> None:
+    write_scripts(root, "gamma", {"run.py": "print()"}, extra=f"permissions: {permissions}\n")
+    session = runtime.session(rights=Rights(read_dirs=("/srv/data",)))
+    if not missing:
+        session.check_permissions("gamma")
+        return
+    assert refusal(lambda: session.check_permissions("gamma"), Refused).message == missing
+
+
+@pytest.mark.requirement("K3")
+def test_programs_of_further_folders_are_found(root: Path, home: Home, tmp_path: Path) -> None:
+    program = tmp_path / "tools" / "bin" / "ruby"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\necho "ours: $(cat "$1")"\n', "utf-8")
+    for path in (tmp_path, program.parent.parent, program.parent, program):
+        os.chmod(path, 0o755)
+    write_scripts(root, "painter", {"paint.rb": "puts 1"})
+    _set(home, f'programs = ["{program.parent.parent}"]')
+    with Runtime.open() as runtime:
+        result = open_agreed(runtime).run("painter", "scripts/paint.rb")
+    if os.path.exists("/usr/bin/ruby"):  # The machine's own comes first.
+        assert result.stdout == "1\n"
+    else:
+        assert result.stdout == "ours: puts 1\n"

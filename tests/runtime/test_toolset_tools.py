@@ -525,3 +525,15 @@ def test_listings_that_are_kept_are_bounded(home: Home, runtime: Runtime) -> Non
     assert len(list(cache.iterdir())) == 1_000
     assert not (cache / f"{5:064}").exists()
     assert (cache / f"{6:064}").exists()
+
+
+@pytest.mark.requirement("R65")
+def test_tools_come_with_a_skill_that_the_user_calls_for(session: Session) -> None:
+    received = session.receive("/sums what is three and four?")
+    assert received.content.endswith("Tools of this skill that you can call now: sums__add, sums__divide.")
+    assert _call(session, "sums__add", {"a": 3, "b": 4}) == (False, "7")
+
+
+def test_activation_by_the_program_tells_of_tools_too(session: Session) -> None:
+    assert "sums__add" in session.activate("sums").text
+    assert "sums__add" not in session.activate("sums").text  # It is active already.

@@ -20,7 +20,8 @@ from prowess.disclosure.reattachment import Reattachment, plan_reattachment
 from prowess.disclosure.resources import LineRange, Resource, list_resources
 from prowess.errors import Refused, ToolInputError, WorldError
 from prowess.execution.jobs import Listener
-from prowess.execution.rules.rights import Rights
+from prowess.execution.rules.permission_tags import normalise_tags
+from prowess.execution.rules.rights import Rights, check_tags
 from prowess.execution.sandbox import hear_nothing
 from prowess.policy import Policy, SessionMemory
 from prowess.runtime.activator import Activation, Activator
@@ -278,6 +279,10 @@ class Session:
             subject,
             workspace=self._runtime.settings.place.working_folder,
         )
+
+    def check_permissions(self, name: str) -> None:
+        """Refuse a skill that asks for permissions which this session does not have, and so cannot pass on."""
+        check_tags(normalise_tags(self.find_usable(name).manifest.behaviour.permissions), self.rights)
 
     def deactivate(self, name: str) -> Receipt | None:
         """Switch a skill off; return its receipt, or None if it was not on."""
