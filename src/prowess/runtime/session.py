@@ -167,11 +167,10 @@ class Session:
 
     def _sort_active(self) -> tuple[list[str], list[str]]:
         """Return the names of active skills whose instructions hold, and of those that must be activated again."""
-        skills = self._seen()
         active: list[str] = []
         faded: list[str] = []
-        for receipt in self.active():
-            held = self._activator.holds(receipt, skills[receipt.skill])
+        for receipt, skill in self._find_active():
+            held = self._activator.holds(receipt, skill)
             (active if held else faded).append(receipt.name)
         return active, faded
 
@@ -296,19 +295,17 @@ class Session:
 
         It is in the order of activation.
         """
-        receipts = self._activator.active()
-        skills = self._seen() if receipts else {}
-        return tuple(
-            receipt
-            for receipt in receipts
-            if receipt.skill in skills and not self._activator.is_refused(skills[receipt.skill])
-        )
+        return tuple(receipt for receipt, _ in self._find_active())
 
     def active_skills(self) -> tuple[Skill, ...]:
         """Return the skills that are switched on, in the order of activation."""
-        receipts = self.active()
+        return tuple(skill for _, skill in self._find_active())
+
+    def _find_active(self) -> list[tuple[Receipt, Skill]]:
+        receipts = self._activator.active()
         skills = self._seen() if receipts else {}
-        return tuple(skills[receipt.skill] for receipt in receipts)
+        found = [(receipt, skills[receipt.skill]) for receipt in receipts if receipt.skill in skills]
+        return [(receipt, skill) for receipt, skill in found if not self._activator.is_refused(skill)]
 
     def _seen(self) -> dict[str, Skill]:
         """Return the skills that the model or the user may call, by id."""
@@ -364,8 +361,7 @@ class Session:
 
         The newest come first, as far as the budget goes. Those that are dropped come again when they are activated.
         """
-        skills = self._seen()
-        texts = [(one, self._activator.recall(one, skills[one.skill])) for one in reversed(self.active())]
+        texts = [(one, self._activator.recall(one, skill)) for one, skill in reversed(self._find_active())]
         prompting = self._runtime.policy.prompting
         planned = plan_reattachment(
             texts,
