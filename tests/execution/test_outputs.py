@@ -425,7 +425,7 @@ def test_what_cannot_be_read_is_left_behind(left: Path) -> None:
             "output locked folder cannot be opened: Permission denied and was left behind",
             "output unlisted folder cannot be opened: Permission denied and was left behind",
         ],
-        4,
+        1 << 40,  # What cannot be looked into is taken for too much.
     ]
     for folder in left.iterdir():
         folder.chmod(0o700)  # So that any user can clear them away.

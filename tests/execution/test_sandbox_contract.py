@@ -527,3 +527,30 @@ def test_sandbox_says_that_it_works_and_what_it_has(place: Place) -> None:
     assert {"sh", "python3"} <= facts.commands
     assert facts.python[:1] == (3,)
     assert place.sandbox.identity() == place.sandbox.identity()
+
+
+@pytest.mark.requirement("R96")
+def test_reader_that_stalls_does_not_stop_the_clock(place: Place) -> None:
+    from prowess.execution.jobs import SEARCH_PATH, Job
+
+    marker = uuid.uuid4().hex
+    left: list[list[int]] = []
+
+    def stall(_stream: Stream, _part: bytes) -> None:
+        if not left:
+            time.sleep(6)
+            left.append([process for process in find_processes(marker) if process])
+
+    job = Job(
+        ("sh", "-c", "echo one; sleep 600", marker),
+        environment={"PATH": SEARCH_PATH},
+        limits=RunLimits(timeout_seconds=2.0),
+    )
+    ended = place.sandbox.run(job, keep="", listener=stall)
+    assert ended.timed_out
+    assert left == [[]]
+
+
+def test_certificates_are_there_with_a_network(place: Place) -> None:
+    ended = place.run("sh", "-c", "ls -L /etc/ssl/certs | head -1; cat /etc/resolv.conf > /dev/null", network=True)
+    assert (ended.exit_status, ended.stderr.content) == (0, b"")

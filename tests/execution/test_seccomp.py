@@ -118,9 +118,10 @@ def filters(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, net
 _REFUSED_WHOLE = """
 acct add_key adjtimex bpf chroot clock_adjtime clock_settime delete_module fanotify_init finit_module fsconfig fsmount
 fsopen fspick init_module io_uring_enter io_uring_register io_uring_setup ioperm iopl kcmp kexec_file_load kexec_load
-keyctl lookup_dcookie mbind migrate_pages modify_ldt mount mount_setattr move_mount move_pages name_to_handle_at
+keyctl lookup_dcookie mbind migrate_pages modify_ldt mount mount_setattr move_mount move_pages msgget name_to_handle_at
 open_by_handle_at open_tree perf_event_open pidfd_getfd pivot_root process_vm_readv process_vm_writev ptrace quotactl
-quotactl_fd reboot request_key set_mempolicy setdomainname sethostname setns settimeofday swapoff swapon syslog umount2
+quotactl_fd reboot request_key semget set_mempolicy setdomainname sethostname setns settimeofday shmget swapoff swapon
+syslog umount2
 unshare uselib userfaultfd vhangup
 """
 

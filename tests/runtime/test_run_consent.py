@@ -1,6 +1,7 @@
 """Consent to runs (K1): who is asked before a script runs, about what, and how far the answer reaches."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,7 +70,7 @@ def test_question_names_the_powers(home: Home) -> None:
     person = Person(Answer.REFUSE_ONCE)
     with Runtime.open() as runtime:
         code = try_run(runtime.session(asker=person), "alpha", _RUN, request=RunRequest(network=True))
-    assert (code, person.questions[0].powers) == ("refused", ("network", "workspace:read"))
+    assert (code, person.questions[0].powers) == ("refused", ("network", f"workspace:read:{os.getcwd()}"))
 
 
 @pytest.mark.parametrize("script", ["scripts/nothing.py", "../x", "SKILL.md"])
@@ -318,6 +319,9 @@ def test_no_that_comes_with_a_run_counts_though_a_yes_came_between(runtime: Runt
 
 
 def test_leave_to_write_the_workspace_is_leave_to_read_it() -> None:
-    grant = Grant("me", SwitchKey("a:b", ""), "b", "0" * 64, Decision.ALLOW, act=Act.RUN, powers=("workspace:write",))
-    assert grant.covers(["workspace:read"])
-    assert not replace(grant, powers=("workspace:read",)).covers(["workspace:write"])
+    grant = Grant(
+        "me", SwitchKey("a:b", ""), "b", "0" * 64, Decision.ALLOW, act=Act.RUN, powers=("workspace:write:/a",)
+    )
+    assert grant.covers(["workspace:read:/a"])
+    assert not grant.covers(["workspace:read:/b"])
+    assert not replace(grant, powers=("workspace:read:/a",)).covers(["workspace:write:/a"])

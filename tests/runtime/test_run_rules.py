@@ -202,7 +202,7 @@ def test_session_has_no_more_than_whoever_opened_it(home: Home) -> None:
         session = open_agreed(runtime, rights=rights)
         result = session.run("beta", "scripts/touch.py")
         assert said(result)["write"] == "Read-only file system"
-        assert result.receipt.powers == ("workspace:read",)
+        assert result.receipt.powers == (f"workspace:read:{os.getcwd()}",)
         assert try_run(session, "beta", _RUN, request=RunRequest(network=True)) == "no-network"
         assert try_run(session, "beta", _RUN, request=RunRequest(workspace=WorkspaceAccess.WRITE)) == "no-workspace"
 
@@ -272,7 +272,7 @@ def test_workspace_can_be_read_where_the_settings_say_so(home: Home) -> None:
         "variable": "/workspace",
         "folder": "/shared/skills/agents--beta",
     }
-    assert result.receipt.powers == ("workspace:read",)
+    assert result.receipt.powers == (f"workspace:read:{os.getcwd()}",)
 
 
 def test_workspace_can_be_written_as_its_owner(home: Home) -> None:
@@ -281,7 +281,7 @@ def test_workspace_can_be_written_as_its_owner(home: Home) -> None:
     _set(home, 'workspace = "write"')
     with Runtime.open() as runtime:
         result = open_agreed(runtime).run("beta", "scripts/touch.py")
-    assert (said(result)["write"], result.receipt.powers) == ("written", ("workspace:write",))
+    assert (said(result)["write"], result.receipt.powers) == ("written", (f"workspace:write:{os.getcwd()}",))
     made = home.project / "new.txt"
     assert (made.read_text(), made.stat().st_uid) == ("from inside", home.project.stat().st_uid)
 
@@ -356,3 +356,12 @@ def test_programs_of_further_folders_are_found(root: Path, home: Home, tmp_path:
         assert result.stdout == "1\n"
     else:
         assert result.stdout == "ours: puts 1\n"
+
+
+def test_permissions_that_a_run_does_not_have_are_told(root: Path, runtime: Runtime) -> None:
+    write_scripts(root, "delta", {"run.py": "print()"}, extra='permissions: ["@events", "@read:/srv"]\n')
+    notices = open_agreed(runtime).run("delta", _RUN).notices
+    assert notices == (
+        "the skill asks for @events, which this run does not have",
+        "the skill asks for @read:/srv, which this run does not have",
+    )

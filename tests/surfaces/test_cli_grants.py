@@ -229,5 +229,5 @@ def test_decisions_belong_to_one_user(home: Home, root: Path) -> None:
 def test_power_that_does_not_exist_is_not_granted(home: Home) -> None:
     outcome = run("--json", "grants", "--allow", "repo-survey", "--run", "--power", "newtork")
     assert (outcome.status, outcome.json["error"]["code"]) == (2, "bad-power")
-    assert "network, workspace:read" in outcome.json["error"]["hint"]
+    assert "network, workspace:read:FOLDER" in outcome.json["error"]["hint"]
     assert call("--json", "grants").json == {"grants": []}

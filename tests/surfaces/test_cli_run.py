@@ -388,7 +388,7 @@ def test_terminal_asks_with_script_arguments_and_powers(home: Home) -> None:
         'Run scripts/both.py of skill "tool"?\n',
         "  arguments: 0 'a b'\n",
         "  wants to reach the network\n",
-        "  wants to read your working folder\n",
+        f"  wants to read the folder: {os.getcwd()}\n",
         "  it runs in a sandbox\n",
         "It had a network.\n",
     ):

@@ -10,11 +10,13 @@ from prowess.skill.digest import SkillFile
 
 __all__ = ["POWERS", "Act", "Decision", "Grant", "Scope", "find_unknown_power", "join_powers", "sort_powers"]
 
-POWERS = ("network", "workspace:read", "workspace:write", "secret:NAME", "packages:HASH")
+POWERS = ("network", "workspace:read:FOLDER", "workspace:write:FOLDER", "secret:NAME", "packages:HASH")
 """What a run can have beyond a plain sandbox."""
-_IMPLIED = {"workspace:write": "workspace:read"}
-"""Who has the one may also do the other."""
-_POWER = re.compile(r"network|workspace:(?:read|write)|secret:[A-Za-z_][A-Za-z0-9_]{0,127}|packages:[0-9a-f]{16}")
+_WRITE, _READ = "workspace:write:", "workspace:read:"
+"""Who has the one, for a folder, may also do the other there."""
+_POWER = re.compile(
+    r"network|workspace:(?:read|write):/[^\0]*|secret:[A-Za-z_][A-Za-z0-9_]{0,127}|packages:[0-9a-f]{16}"
+)
 
 
 class Act(StrEnum):
@@ -76,7 +78,7 @@ class Grant:
     def covers(self, powers: Iterable[str]) -> bool:
         """Whether it allows a run with these powers."""
         is_consent = (self.act, self.decision) == (Act.RUN, Decision.ALLOW)
-        implied = {less for more, less in _IMPLIED.items() if more in self.powers}
+        implied = {f"{_READ}{power.removeprefix(_WRITE)}" for power in self.powers if power.startswith(_WRITE)}
         return is_consent and set(powers) <= {*self.powers, *implied}
 
 

@@ -3,9 +3,10 @@
 import os
 import selectors
 import subprocess
+import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +17,8 @@ __all__ = ["Capture", "Drained", "Filter", "drain"]
 _PART_BYTES = 1 << 16
 _TICK_SECONDS = 0.05
 """How often the bounds are looked at that nothing announces."""
+_GRACE_SECONDS = 0.5
+"""How long after a deadline the loop may come to it by itself."""
 _LAST_SECONDS = 10.0
 """How long streams may stay open after all that could write to them was ended."""
 
@@ -115,7 +118,7 @@ def drain(
     ends = {process.stdout.fileno(): Stream.STDOUT, process.stderr.fileno(): Stream.STDERR}
     sinks = {stream: _Sink(stream, limit_bytes, filters.get(stream), listener) for stream in Stream}
     timed_out, fault, ended_at, next_check = False, "", 0.0, time.monotonic() + _TICK_SECONDS
-    with selectors.DefaultSelector() as selector:
+    with _time_limit(deadline, end), selectors.DefaultSelector() as selector:
         for handle, stream in ends.items():
             os.set_blocking(handle, False)
             selector.register(handle, selectors.EVENT_READ, stream)
@@ -137,6 +140,24 @@ def drain(
             for key, _ in selector.select(patience):
                 _read_part(key.fd, sinks[key.data], selector)
     return Drained(sinks[Stream.STDOUT].finish(), sinks[Stream.STDERR].finish(), timed_out, fault)
+
+
+@contextmanager
+def _time_limit(deadline: float, end: Callable[[], None]) -> Generator[None]:
+    """End the process soon after the deadline even if the block is held up by a listener that waits for its reader."""
+    over = threading.Event()
+
+    def watch() -> None:
+        if not over.wait(max(0.0, deadline - time.monotonic()) + _GRACE_SECONDS):
+            end()
+
+    watcher = threading.Thread(target=watch, name="prowess-time-limit", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:

@@ -80,7 +80,9 @@ def _measure_entry(handle: int, entry: os.DirEntry[str], depth: int) -> tuple[in
         if not entry.is_dir(follow_symlinks=False):
             return 0, os.stat(entry.name, dir_fd=handle, follow_symlinks=False).st_blocks * 512
         inner = os.open(entry.name, _FOLDER, dir_fd=handle)
-    except OSError:  # It may be gone again, or closed to this user.
+    except PermissionError:  # What cannot be looked into cannot be bounded.
+        return _ENDLESS, 0
+    except OSError:  # It may be gone again.
         return 0, 0
     try:
         return measure_folder(inner, depth=depth + 1)

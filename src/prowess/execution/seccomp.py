@@ -1,9 +1,9 @@
 """Which system calls a run may not make, as a filter for the kernel and as a profile for container engines.
 
 The list names what no script needs and what has led out of sandboxes before: new namespaces and mounts, the kernel's
-keyrings (they belong to the user and not to the sandbox), tracing, loading code into the kernel, io_uring (which no
-filter sees into). Of the families of sockets, a run without a network has AF_UNIX alone: AF_VSOCK, for one, reaches the
-host through no network at all.
+keyrings (they belong to the user and not to the sandbox), the memory of System V (which no process is seen to hold),
+tracing, loading code into the kernel, io_uring (which no filter sees into). Of the families of sockets, a run without a
+network has AF_UNIX alone: AF_VSOCK, for one, reaches the host through no network at all.
 """
 
 import json
@@ -58,6 +58,7 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "mount_setattr": (442, 442),
     "move_mount": (429, 429),
     "move_pages": (279, 239),
+    "msgget": (68, 186),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
     "open_tree": (428, 428),
@@ -71,11 +72,13 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "quotactl_fd": (443, 443),
     "reboot": (169, 142),
     "request_key": (249, 218),
+    "semget": (64, 190),
     "set_mempolicy": (238, 237),
     "setdomainname": (171, 162),
     "sethostname": (170, 161),
     "setns": (308, 268),
     "settimeofday": (164, 170),
+    "shmget": (29, 194),
     "swapoff": (168, 225),
     "swapon": (167, 224),
     "syslog": (103, 116),

@@ -1,6 +1,7 @@
 """The gate before a skill: whoever wants it in a session gets past with consent to its exact files, or not at all."""
 
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -317,7 +318,7 @@ def _name(wish: RunWish) -> str:
 
 
 def _way_to_run(skill: Skill, wish: RunWish) -> str:
-    powers = "".join(f" --power {power}" for power in wish.powers)
+    powers = "".join(f" --power {shlex.quote(power)}" for power in wish.powers)
     return f"`prowess grants --allow {skill.name} --run{powers}` gives it, or --yes for one call"
 
 

@@ -4,9 +4,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from prowess.errors import BrokenSkill, Refused, ToolInputError
+from prowess.catalog.views import Reason
+from prowess.errors import BrokenSkill, ProwessError, Refused, ToolInputError
 from prowess.execution.probing import Facts
-from prowess.execution.rules.permission_tags import PermissionKind, normalise_tags
+from prowess.execution.rules.permission_tags import PermissionKind, PermissionTag, normalise_tags
 from prowess.execution.rules.rights import Rights
 from prowess.execution.secrecy.given_secrets import gather_secrets, missing_secrets_error
 from prowess.policy import Packages, WorkspaceAccess
@@ -19,7 +20,16 @@ from prowess.skill.skill import Skill
 if TYPE_CHECKING:
     from prowess.execution.packages.locking import Lock
 
-__all__ = ["Progress", "decide_network", "decide_workspace", "find_secrets", "lock_packages", "name_platform"]
+__all__ = [
+    "Progress",
+    "decide_network",
+    "decide_workspace",
+    "describe_unmet",
+    "explain_secrets",
+    "find_secrets",
+    "lock_packages",
+    "name_platform",
+]
 
 _MANYLINUX = (40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 28, 17)
 """The minor versions of glibc 2 for which there is a name."""
@@ -31,7 +41,8 @@ Progress = Callable[[str], None]
 
 def decide_network(skill: Skill, request: RunRequest, rights: Rights) -> tuple[bool, tuple[str, ...]]:
     """Return whether a run wants a network and may have one, and what is to be said of it."""
-    declared = _asks_for_network(skill)
+    tags = _read_tags(skill)
+    declared = any(tag.kind is PermissionKind.NETWORK for tag in tags)
     if rights.network:
         return declared or request.network, ()
     if request.network:
@@ -43,12 +54,19 @@ def decide_network(skill: Skill, request: RunRequest, rights: Rights) -> tuple[b
     return False, ("the skill asks for the network, which runs do not have here",) if declared else ()
 
 
-def _asks_for_network(skill: Skill) -> bool:
+def describe_unmet(skill: Skill, workspace: WorkspaceAccess) -> tuple[str, ...]:
+    """Return what is to be said of permissions, besides the network, that a skill asks for and a run does not have."""
+    met = {PermissionKind.NETWORK, *([PermissionKind.WORKSPACE] if workspace is WorkspaceAccess.WRITE else [])}
+    return tuple(
+        f"the skill asks for {tag}, which this run does not have" for tag in _read_tags(skill) if tag.kind not in met
+    )
+
+
+def _read_tags(skill: Skill) -> tuple[PermissionTag, ...]:
     try:
-        tags = normalise_tags(skill.manifest.behaviour.permissions)
+        return normalise_tags(skill.manifest.behaviour.permissions)
     except ToolInputError as error:
         raise Refused(f"skill '{skill.name}': {error.message}", hint=error.hint, code="bad-permission") from error
-    return any(tag.kind is PermissionKind.NETWORK for tag in tags)
 
 
 def decide_workspace(workbench: Workbench, request: RunRequest, rights: Rights) -> WorkspaceAccess:
@@ -86,6 +104,15 @@ def find_secrets(workbench: Workbench, skill: Skill) -> Mapping[str, str]:
     if gathered.missing:
         raise missing_secrets_error(skill.name, gathered.missing)
     return gathered.values
+
+
+def explain_secrets(workbench: Workbench, skill: Skill) -> list[Reason]:
+    """Return why scripts of a skill could not run for want of a secret; nothing if they could."""
+    try:
+        find_secrets(workbench, skill)
+    except ProwessError as error:
+        return [Reason(error.code, error.message, error.hint)]
+    return []
 
 
 def lock_packages(

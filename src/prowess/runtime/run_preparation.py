@@ -18,7 +18,14 @@ from prowess.execution.rules.tool_rules import covers_script, covers_script_all
 from prowess.execution.sandbox import ScriptSandbox
 from prowess.policy import WorkspaceAccess
 from prowess.runtime.gate import RunWish
-from prowess.runtime.run_powers import Progress, decide_network, decide_workspace, find_secrets, lock_packages
+from prowess.runtime.run_powers import (
+    Progress,
+    decide_network,
+    decide_workspace,
+    describe_unmet,
+    find_secrets,
+    lock_packages,
+)
 from prowess.runtime.run_results import RunRequest
 from prowess.runtime.tool_checks import apply_rules
 from prowess.runtime.workbench import Workbench
@@ -122,12 +129,13 @@ class Preparation:
     ) -> Prepared:
         network, of_network = decide_network(self.skill, self.request, self.rights)
         workspace = decide_workspace(self.workbench, self.request, self.rights)
+        unmet = describe_unmet(self.skill, workspace)
         secrets = find_secrets(self.workbench, self.skill)
         lock = lock_packages(self.workbench, self.skill, declared, facts, progress=self.progress)
         given = _encode_input(self.request.input)
         powers = [
             *(("network",) if network else ()),
-            *((f"workspace:{workspace.value}",) if workspace is not WorkspaceAccess.NONE else ()),
+            *((self._name_workspace(workspace),) if workspace is not WorkspaceAccess.NONE else ()),
             *(f"secret:{name}" for name in secrets),
             *((f"packages:{lock.digest[:16]}",) if lock else ()),
         ]
@@ -137,7 +145,13 @@ class Preparation:
             packages=tuple(f"{package.name}=={package.version}" for package in lock.packages) if lock else (),
             given=hashlib.sha256(given).hexdigest() if given is not None else "",
         )
-        return Prepared(sandbox, command, full, given, lock, secrets, network, workspace, (*notices, *of_network))
+        return Prepared(
+            sandbox, command, full, given, lock, secrets, network, workspace, (*notices, *of_network, *unmet)
+        )
+
+    def _name_workspace(self, access: WorkspaceAccess) -> str:
+        """Return the power over this very folder: leave to write in one project is none to write in another."""
+        return f"workspace:{access.value}:{os.path.realpath(self.workbench.workspace)}"
 
     def _read(self, path: str) -> bytes:
         """Return the beginning of a file."""

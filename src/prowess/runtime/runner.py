@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from prowess.activation.consent import Confirmation, Question
 from prowess.activation.grants import Act, Decision
-from prowess.activation.receipts import AskedBy, RunReceipt, keep_arguments
+from prowess.activation.receipts import AskedBy, RunReceipt, SessionRecord, keep_arguments
 from prowess.containers.mounts import Mount
 from prowess.copies.versions import Pin
 from prowess.disclosure.agreed_files import SkillChanged
@@ -80,7 +80,7 @@ class Runner:
         """Run a script of a skill, if that is allowed; what it may not do is told before anything of it has run."""
         self.check_enabled()
         with ExitStack() as stack:
-            source, files, pin = self.hold(skill, stack)
+            source, files, pin = self.hold(skill, stack, script=script)
             preparation = self.prepare(source, files, pin, request=request, progress=progress)
             prepared = preparation.script(self._shorten(source, script), arguments)
             consent = self.permit(source, files, prepared.wish, tool=tool, confirmation=confirmation)
@@ -102,7 +102,7 @@ class Runner:
     ) -> Question | None:
         """Return what a person would be asked before this run; None if nobody would be."""
         with ExitStack() as stack:
-            source, files, pin = self.hold(skill, stack)
+            source, files, pin = self.hold(skill, stack, script=script)
             preparation = self.prepare(source, files, pin, request=request)
             prepared = preparation.script(self._shorten(source, script), arguments)
             return self.inquire(source, files, prepared.wish, tool=tool)
@@ -124,13 +124,13 @@ class Runner:
                 code="no-runs",
             )
 
-    def hold(self, skill: Skill, stack: ExitStack) -> tuple[Skill, FileSet, Pin]:
+    def hold(self, skill: Skill, stack: ExitStack, *, script: str = "") -> tuple[Skill, FileSet, Pin]:
         """Return a skill and its files as the session sees them, with a hold on that very version."""
         for _ in range(_ATTEMPTS):
             taken, files = self._shelf.take(skill)
             # Nobody can agree to it, or somebody has said no: then nothing more is found out about it, nor told of it.
             if not files.digest or self.is_refused(taken, files):
-                self._gate.permit_run(taken, files, RunWish(""), tool="run", is_active=False, confirmation=None)
+                self._gate.permit_run(taken, files, RunWish(script), tool="run", is_active=False, confirmation=None)
             pin = stack.enter_context(self._shelf.pin(skill))
             if pin.digest == files.digest:
                 return taken, files, pin
@@ -190,6 +190,9 @@ class Runner:
             packages = self._install(prepared, stack, progress)
             world = World(self.workbench.policy, self.workbench.workspace, pin.folder, packages, helper)
             job = make_job(skill, prepared, command, request, world=world)
+            self._store.open_session(
+                SessionRecord(receipt.user, receipt.session, receipt.agent, receipt.at, receipt.at)
+            )
             self._store.record_run(receipt)
             try:
                 ended = self._start(job, prepared, keep=self.workbench.output_folder(receipt.id), listener=listener)

@@ -37,6 +37,7 @@ from prowess.runtime.keeper import SessionKey
 from prowess.runtime.own_skills import find_own, open_personal
 from prowess.runtime.pending_questions import PendingQuestions
 from prowess.runtime.planning import Found, Planning
+from prowess.runtime.run_powers import explain_secrets
 from prowess.runtime.script_problems import find_script_problems
 from prowess.runtime.session import Session
 from prowess.runtime.session_keys import SessionKeys
@@ -278,6 +279,7 @@ class Runtime:
         consent = gate.explain(shown, self.files(shown))
         more += [consent] if consent else []
         more += [Reason(one.code, one.message, one.remedy) for one in self.script_problems(shown)]
+        more += explain_secrets(self.workbench, shown)
         return replace(explanation, reasons=(explanation.reasons[0], *more, *explanation.reasons[1:]))
 
     def plan(

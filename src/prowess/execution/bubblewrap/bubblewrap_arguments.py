@@ -37,6 +37,8 @@ class RunAs:
 
     user: int
     translated: bool
+    group: int = 0
+    """Its group; 0 for one of the user's number."""
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -49,7 +51,7 @@ class RunAs:
     @property
     def prefix(self) -> tuple[str, ...]:
         """What stands before a job's command."""
-        who = (f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups", "--inh-caps=-all")
+        who = (f"--reuid={self.user}", f"--regid={self.group or self.user}", "--clear-groups", "--inh-caps=-all")
         return () if self.translated else ("/usr/bin/setpriv", *who, "--")
 
 
@@ -65,7 +67,8 @@ def render_job(job: Job, *, run_as: RunAs, programs: Sequence[str], hand_over: H
         *_without_network(run_as.namespaces, network=job.network),
         *("--die-with-parent", "--new-session", "--hostname", "sandbox"),
         *_show_programs(),
-        *_show_folders((*_OF_THE_HOST, *(_WITH_NETWORK if job.network else ()))),
+        *_show_folders(_OF_THE_HOST),
+        *((*_make_parents(_WITH_NETWORK), *_show_folders(_WITH_NETWORK)) if job.network else ()),
         *_describe_users(run_as, hand_over, network=job.network),
         *("--proc", "/proc", "--remount-ro", "/proc"),
         *("--dev", "/dev", *_scratch(_SHARED_MEMORY, limits.scratch_bytes), "--remount-ro", "/dev"),

@@ -1,8 +1,9 @@
 """Bubblewrap: the sandbox for Linux that needs no service and no image. Its programs are those of this machine.
 
-A run is begun in two steps. Bubblewrap sets up the sandbox and waits; meanwhile the limits are put on its first process
-from outside, it is taken into a control group, and a handle of its output folder is opened. Only then does the script
-start. The output folder is in memory, bounded by the kernel; the handle keeps it alive after all processes are gone.
+A run is begun in two steps. Bubblewrap sets up the sandbox, in which a shell waits at a gate; meanwhile the limits are
+put on its first process from outside, it is taken into a control group, and a handle of its output folder is opened.
+Only then does the script start. The output folder is in memory, bounded by the kernel; the handle keeps it alive after
+all processes are gone.
 """
 
 import json
@@ -30,7 +31,7 @@ from prowess.execution.conclusions import (
     make_redaction,
 )
 from prowess.execution.draining import Drained, drain
-from prowess.execution.jobs import OUTPUT_FOLDER, SEARCH_PATH, Captured, Ended, Job, Listener
+from prowess.execution.jobs import OUTPUT_FOLDER, SEARCH_PATH, Ended, Job, Listener
 from prowess.execution.outputs import collect_outputs
 from prowess.execution.sandbox import NoSandbox, Probed, hear_nothing
 from prowess.execution.seccomp import make_filter
@@ -43,6 +44,8 @@ _LOOK_SECONDS = 0.00005
 """Between looks whether a sandbox is set up, which takes a few milliseconds."""
 _END_SECONDS = 10.0
 _MAX_INFO_BYTES = 1 << 16
+_GATE = ("/bin/sh", "-c", 'read -r go && exec "$@" </dev/null', "sh")
+"""Waits inside, before the job. Its standard input ends when this process dies, and then so does it."""
 _USERS_OF_NOTHING = range(61_184, 65_520)
 """Numbers that Linux systems keep for users which exist for one service only; each run has one of its own."""
 _MAX_OPEN_FILES = 1_024
@@ -110,8 +113,6 @@ class BubblewrapSandbox:
             )
             status = _wait(run.process)
             seconds = time.monotonic() - begun_at
-            if status == 1:
-                _raise_if_not_started(drained.stderr)
             status = KILLED if drained.timed_out or drained.fault else status
             told = _describe_end(drained, run, status, job.limits)
             outputs, left = collect_outputs(run.output, keep, limits=job.limits, secrecy=secrecy)
@@ -130,26 +131,36 @@ class BubblewrapSandbox:
             if group is not None:
                 stack.callback(group.close)
             info, info_inside = _pipe(stack)
-            gate_inside, gate = _pipe(stack)
             inherited = _Inherited(stack)
             run_as = _choose_user(job)
             options = render_job(job, run_as=run_as, programs=self._programs, hand_over=inherited.add)
             arguments = inherited.add("arguments", b"".join(os.fsencode(option) + b"\0" for option in options))
-            channels = (info_inside.fileno(), gate_inside.fileno())
             process = _start(
-                [program, "--args", str(arguments), "--info-fd", str(channels[0]), "--block-fd", str(channels[1])],
-                (*run_as.prefix, *job.command),
-                handles=(*inherited.handles, *channels),
+                [program, "--args", str(arguments), "--info-fd", str(info_inside.fileno())],
+                (*_GATE, *run_as.prefix, *job.command),
+                handles=(*inherited.handles, info_inside.fileno()),
             )
             stack.callback(_end, process)
             info_inside.close()
-            gate_inside.close()
             first = _read_first_process(info, process)
             _bound(first, process, group, job.limits)  # While it sets up the sandbox, which takes longer.
             output = _open_output(first, process)
             stack.callback(os.close, output)
-            gate.write(b"1")
+            _let_go(first, process, job.limits)
             yield _Begun(process, first, output, group)
+
+
+def _let_go(first: int, process: subprocess.Popen[bytes], limits: RunLimits) -> None:
+    """Open the gate, once the first process has tied its life to that of bubblewrap, which it does before it waits."""
+    watchdog, deadline = Watchdog(first, limits), time.monotonic() + _SET_UP_SECONDS
+    while not watchdog.is_waiting():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise _failed(process)
+        time.sleep(_LOOK_SECONDS)
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):  # It has ended already, which its status tells.
+        process.stdin.write(b"go\n")
+        process.stdin.close()
 
 
 def _choose_user(job: Job) -> RunAs:
@@ -158,14 +169,14 @@ def _choose_user(job: Job) -> RunAs:
         return RunAs(INSIDE_USER, translated=True)
     for mount in job.mounts:
         if mount.access is Access.READ_WRITE:
-            owner = os.stat(mount.host).st_uid
-            if owner == 0:
+            status = os.stat(mount.host)
+            if status.st_uid == 0:
                 raise NoSandbox(
                     f"{mount.host} belongs to root, and no script is run as root",
                     hint="give the folder to another user, or run Prowess as the user who works there",
                     code="workspace-of-root",
                 )
-            return RunAs(owner, translated=False)
+            return RunAs(status.st_uid, translated=False, group=status.st_gid or status.st_uid)
     return RunAs(secrets.choice(_USERS_OF_NOTHING), translated=False)
 
 
@@ -192,9 +203,10 @@ def _start(program: list[str], command: Sequence[str], *, handles: Sequence[int]
     try:
         return subprocess.Popen(
             [*program, "--", *command],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            bufsize=0,
             pass_fds=handles,
             env={},
             cwd="/",
@@ -290,18 +302,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     """End a process whatever state it is in; what is in its sandbox ends with it."""
     if process.poll() is None:
         process.kill()
-    for stream in (process.stdout, process.stderr):
+    for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             stream.close()
     with suppress(subprocess.TimeoutExpired):
         process.wait(_END_SECONDS)
-
-
-def _raise_if_not_started(stderr: Captured) -> None:
-    """Tell bubblewrap's own failure from one of the script, which has the same status."""
-    said = stderr.content.decode("utf-8", "replace").strip()
-    if said.startswith("bwrap: execvp ") and "\n" not in said:
-        raise NoSandbox(f"the sandbox has no such program: {said.removeprefix('bwrap: execvp ')}")
 
 
 def _failed(process: subprocess.Popen[bytes]) -> NoSandbox:

@@ -31,6 +31,11 @@ class Watchdog:
             return "processes"
         return "memory" if self._is_over_memory(tree) else ""
 
+    def is_waiting(self) -> bool:
+        """Whether the first process has started another and waits for its end."""
+        state = _read(f"{self._proc}/{self._first}/stat").rpartition(b")")[2].split()[:1]
+        return state == [b"S"] and len(self._list_tree(2)) > 1
+
     def _list_tree(self, most: int) -> list[int]:
         """Return the first process and those below it, no more than so many."""
         find_children = self._choose_way()

@@ -66,8 +66,9 @@ def gather_secrets(
     """
     kept = frozenset(store.names()) if declared else frozenset[SecretName]()
     values: dict[str, str] = {}
+    own_name = () if ":" in skill_name else (skill_name,)  # It would be another skill's id.
     for name in (wanted.name for wanted in declared):
-        scopes = [scope for scope in (skill_id, skill_name, "") if SecretName(name, scope) in kept]
+        scopes = [scope for scope in (skill_id, *own_name, "") if SecretName(name, scope) in kept]
         value = store.get(name, scopes[0]) if scopes else None
         if value is None and name in host_variables:
             value = environ.get(name)

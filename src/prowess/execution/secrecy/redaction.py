@@ -19,6 +19,8 @@ _HEAD_UNITS = 8
 """How much of each form is looked for everywhere."""
 _SHORT_UNITS = 128
 """How much of a form one pattern holds; most secrets are shorter than that."""
+_MAX_STEPS = 2_000_000
+"""That a search for one secret may take in all, besides RE2's; they take some seconds."""
 _MAX_PLACES = 16
 """Where a walk through a long form may stand at once, if a text can be read in several ways."""
 _MAX_MEMORY = 1 << 26
@@ -136,7 +138,7 @@ class _Finder:
     its tables too large, and are walked through unit by unit.
     """
 
-    __slots__ = ("_beginnings", "_heads", "_long", "_longest", "_short")
+    __slots__ = ("_beginnings", "_heads", "_long", "_long_heads", "_longest", "_patience", "_short")
 
     def __init__(self, value: str) -> None:
         forms = list_forms(value)
@@ -146,7 +148,10 @@ class _Finder:
         short = [form.units for form in forms if len(form.units) <= _SHORT_UNITS]
         self._short = _Pattern("|".join("".join(map(_render, units)) for units in short)) if short else None
         self._long = [_Walk(form.units) for form in forms if len(form.units) > _SHORT_UNITS]
+        long = [form.units[:_SHORT_UNITS] for form in forms if len(form.units) > _SHORT_UNITS]
+        self._long_heads = _Pattern("|".join("".join(map(_render, units)) for units in long)) if long else None
         self._longest = max(form.longest for form in forms)
+        self._patience = _MAX_STEPS
 
     def find(self, content: bytes, *, is_whole: bool) -> _Look:
         """Return for each place where a form begins the longest one; overlapping ones too."""
@@ -154,13 +159,23 @@ class _Finder:
         spans: list[tuple[int, int]] = []
         start = self._heads.search(content, 0)
         while start is not None and start < certain:
-            ends = [walk.find_end(content, start) for walk in self._long]
-            if self._short:
-                ends.append(self._short.match(content, start))
-            if end := max(filter(None, ends), default=None):
+            if self._patience <= 0:  # Somebody makes it look like a secret all over: then it counts as one.
+                return _Look([*spans, (start, len(content))], len(content))
+            if end := self._find_end(content, start):
                 spans.append((start, end))
             start = self._heads.search(content, start + 1)
         return _Look(spans, certain)
+
+    def _find_end(self, content: bytes, start: int) -> int | None:
+        """Return where the longest form that begins at a place ends."""
+        ends = [self._short.match(content, start)] if self._short else []
+        self._patience -= 1
+        if self._long_heads is not None and self._long_heads.match(content, start) is not None:
+            for walk in self._long:
+                end, steps = walk.find_end(content, start)
+                ends.append(end)
+                self._patience -= steps
+        return max(filter(None, ends), default=None)
 
     def _find_certain(self, content: bytes) -> int:
         """Return the first place where the content may be the beginning of a form that goes on behind its end."""
@@ -218,15 +233,16 @@ class _Walk:
         self._steps: dict[int, list[re.Pattern[bytes]]] = {}
         """Patterns by the identity of a unit, of which there are few."""
 
-    def find_end(self, content: bytes, start: int) -> int | None:
+    def find_end(self, content: bytes, start: int) -> tuple[int | None, int]:
+        """Return where the form ends that begins at a place, None if it does not, and how many steps were taken."""
         places = [start]
-        for unit in self._units:
+        for number, unit in enumerate(self._units):
             steps = self._steps.get(id(unit)) or self._steps.setdefault(id(unit), _compile_steps(unit))
             found = (step.match(content, place) for place in places for step in steps)
             places = sorted({match.end() for match in found if match})[:_MAX_PLACES]
             if not places:
-                return None
-        return places[-1]
+                return None, number
+        return places[-1], len(self._units)
 
 
 def _compile_steps(unit: Unit) -> list[re.Pattern[bytes]]:

@@ -59,8 +59,8 @@ def choose_asker(*, yes: bool, as_json: bool) -> ConsentAsker:
 
 _POWERS = {
     "network": "reach the network",
-    "workspace:read": "read your working folder",
-    "workspace:write": "read and change your working folder",
+    "workspace:read": "read the folder",
+    "workspace:write": "read and change the folder",
     "secret": "be given a secret",
     "packages": "have packages installed",
 }
@@ -84,8 +84,11 @@ def _describe_run(question: Question) -> None:
 
 
 def _describe_power(power: str) -> str:
-    kind, _, which = power.partition(":")
-    return _POWERS.get(power) or _POWERS.get(kind, kind) + (f": {which}" if which else "")
+    for kind, what in _POWERS.items():
+        if power == kind or power.startswith(f"{kind}:"):
+            which = power[len(kind) + 1 :]
+            return f"{what}: {which}" if which else what
+    return power
 
 
 def _say(line: str) -> None:

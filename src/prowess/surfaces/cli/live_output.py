@@ -16,8 +16,11 @@ _KEPT = {"\n": "\n", "\t": "\t"}
 class LiveOutput:
     """Hears a run. A script could send a terminal commands, so control characters are shown and not obeyed."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, limit_bytes: int) -> None:
         self._quiet = quiet
+        self._limit = limit_bytes
+        self._left = dict.fromkeys(Stream, limit_bytes)
+        """How much more of each stream is passed on."""
         decoder = codecs.getincrementaldecoder("utf-8")
         self._decoders = {stream: decoder("replace") for stream in Stream}
         self._held = dict.fromkeys(Stream, "")
@@ -28,8 +31,15 @@ class LiveOutput:
         if self._quiet:
             return
         target = _choose(stream)
-        if target is None:
-            return  # It was closed before the start.
+        if target is None or not self._left[stream]:
+            return  # It was closed before the start, or has had enough.
+        part = part[: self._left[stream]]
+        self._left[stream] -= len(part)
+        self._show(stream, part, target)
+        if not self._left[stream]:
+            note(f"{stream} is cut here: more than {self._limit:,} bytes are not shown", label="! ", colour="yellow")
+
+    def _show(self, stream: Stream, part: bytes, target: TextIO) -> None:
         if target.isatty():
             text = self._held[stream] + self._decoders[stream].decode(part)
             self._held[stream] = text[len(text.removesuffix("\r")) :]
