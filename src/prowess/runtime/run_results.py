@@ -18,7 +18,7 @@ class RunRequest:
     input: Any = None
     """Anything that JSON can say; the script finds it in the file that PROWESS_INPUT names."""
     timeout_seconds: float | None = None
-    """Never longer than the settings allow, unless a person asks."""
+    """Instead of the settings' own limit; the tools of a model cannot ask for it."""
     backend: Backend | None = None
     network: bool = False
     """Asked for beyond what the skill itself asks for."""
