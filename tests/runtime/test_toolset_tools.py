@@ -346,11 +346,11 @@ def test_call_of_a_known_tool_asks_and_its_answer_is_for_it_alone(runtime: Runti
     asked = [session.question("sums__add", call) for _ in range(2)]
     given = [Confirmation(question.id, Answer.ALLOW_ONCE) for question in asked if question is not None]
     assert asked[0] is not None
-    assert (asked[0].act, asked[0].script, asked[0].tool, asked[0].title) == (
+    assert (asked[0].act, asked[0].tool, asked[0].arguments, asked[0].title) == (
         Act.RUN,
-        "",
         "sums__add",
-        'Run tools of skill "sums"',
+        ('{"a": 1}',),
+        'Run sums__add of skill "sums"',
     )
     assert session.call("sums__add", {"a": 2}, confirmation=given[0]).data["error"]["code"] == "confirmation-mismatch"
     assert session.call("sums__add", call, confirmation=given[1]).content == "2"

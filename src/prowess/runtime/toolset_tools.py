@@ -8,7 +8,7 @@ import shutil
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prowess.activation.consent import Confirmation, Question
@@ -37,6 +37,7 @@ from prowess.execution.toolsets.toolset_protocol import (
     parse_reference,
     tool_name,
 )
+from prowess.runtime.gate import RunWish
 from prowess.runtime.run_results import RunRequest, RunResult
 from prowess.runtime.runner import Runner
 from prowess.runtime.tool_checks import apply_rules
@@ -139,7 +140,8 @@ class ToolsetTools:
             source, files, pin = self._runner.hold(one.skill, stack)
             file = _find_file(one.reference, files)
             prepared = self._runner.prepare(source, files, pin, request=request).tools(file)
-            return self._runner.inquire(source, files, prepared.wish, tool=one.tool.name)
+            wish = _name_call(prepared.wish, one.tool.name, request)
+            return self._runner.inquire(source, files, wish, tool=one.tool.name)
 
     def _make_request(
         self, one: SkillTool, arguments: Mapping[str, object] | str
@@ -230,7 +232,8 @@ class ToolsetTools:
         with ExitStack() as stack:
             source, files, pin = self._runner.hold(skill, stack)
             prepared = self._runner.prepare(source, files, pin, request=request).tools(_find_file(reference, files))
-            consent = self._runner.permit(source, files, prepared.wish, tool=label, confirmation=confirmation)
+            wish = _name_call(prepared.wish, label, request)
+            consent = self._runner.permit(source, files, wish, tool=label, confirmation=confirmation)
             result = self._runner.carry_out(
                 source,
                 pin,
@@ -329,6 +332,13 @@ def _conclude(result: RunResult, reply: bytes, notices: tuple[str, ...]) -> Tool
             return ToolOutcome(text + said, is_error=False, value=value, run=result)
         case Failed() as failed:
             return ToolOutcome(failed.message + said, is_error=True, value=None, run=result)
+
+
+def _name_call(wish: RunWish, tool: str, request: RunRequest) -> RunWish:
+    """Return a wish that says which tool is called and with what, so that a person knows what is asked."""
+    if request.input["do"] != "call":
+        return wish
+    return replace(wish, script=tool, arguments=(json.dumps(request.input["arguments"], ensure_ascii=False),))
 
 
 def _make_tool(skill: Skill, reference: ToolsetReference, offered: OfferedTool, *, label: str) -> SkillTool:
