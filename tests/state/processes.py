@@ -11,7 +11,8 @@ import json, os, sys, threading, time
 from prowess.activation.grants import Act
 from prowess.catalog.switches import Switch, SwitchKey
 from prowess.state.opening import open_store
-from tests.state.values import end_run, make_grant, make_receipt, make_run, make_session
+from tests.state.values import end_run, make_event, make_events, make_grant, make_receipt, make_run, make_session
+from tests.state.values import end_turn, make_turn
 store, arguments = open_store(sys.argv[1], state_file=""), sys.argv[2:]
 """
 

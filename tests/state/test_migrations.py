@@ -1,6 +1,7 @@
 """The way from every released schema to this program's."""
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 
 import pytest
@@ -12,17 +13,21 @@ from prowess.state.migrations import MIGRATIONS, plan_migration
 from prowess.state.opening import open_store
 from prowess.state.store import StateStore
 from tests.postgres import Cluster
-from tests.state import version_1, version_2
+from tests.state import version_1, version_2, version_3
 from tests.state.old_schemas import write_old_database
 from tests.state.processes import start, wait_for_all
-from tests.state.values import end_run, make_grant, make_receipt, make_run
+from tests.state.values import end_run, end_turn, make_events, make_grant, make_receipt, make_run, make_turn
 
 _OPEN = """
 sys.stdin.readline()
 store.trust(f"/new/{arguments[0]}", user="ann")
 store.set_grant(make_grant(act=Act.RUN, powers=(arguments[0],)))
 store.record_run(make_run(arguments[0]))
+store.record_turn(make_turn(arguments[0]))
+assert store.append_events(user="ann", session=arguments[0], events=make_events(1, 2))
 """
+_FORMER = {1: version_1.STATEMENTS, 2: version_2.STATEMENTS, 3: version_3.STATEMENTS}
+"""What each released schema was made by."""
 
 
 @pytest.fixture
@@ -36,6 +41,13 @@ def old_url(url: str) -> str:
 def second_url(url: str) -> str:
     """The address of a database with the second schema."""
     write_old_database(url, version_2.STATEMENTS, version=2)
+    return url
+
+
+@pytest.fixture
+def third_url(url: str) -> str:
+    """The address of a database with the third schema."""
+    write_old_database(url, version_3.STATEMENTS, version=3)
     return url
 
 
@@ -108,19 +120,62 @@ def test_processes_that_migrate_the_second_schema_at_once_do_it_once(second_url:
         _expect_runs_of_all(store)
 
 
+@pytest.mark.requirement("K1", "K6")
+def test_all_that_the_third_schema_held_is_kept(third_url: str) -> None:
+    with closing(open_store(third_url, state_file="")) as store:
+        assert (store.switches(), store.trusted_projects(user="ann")) == (version_3.SWITCHES, version_3.TRUSTED)
+        assert (store.grants(user="ann"), store.runs(user="ann")) == (version_3.GRANTS, version_3.RUNS)
+        assert (store.sessions(user="ann"), store.receipts(user="ann")) == (version_3.SESSIONS, version_3.RECEIPTS)
+        assert store.prompt_basis(user="ann", session="chat") == "basis"
+        assert store.version() == version_3.REVISION
+
+
+@pytest.mark.parametrize("version", _FORMER)
+def test_conversations_begin_in_every_schema_that_had_none(url: str, version: int) -> None:
+    write_old_database(url, _FORMER[version], version=version)
+    with closing(open_store(url, state_file="")) as store:
+        assert (store.conversations(user="ann"), store.turns(user="ann"), store.model_usage(user="ann")) == ((), (), ())
+        assert store.append_events(user="ann", session="chat", events=make_events(1, 3))
+        store.record_turn(end_turn(make_turn()))
+    with closing(open_store(url, state_file="")) as store:
+        assert store.events(user="ann", session="chat") == make_events(1, 3)
+        assert store.turns(user="ann") == (end_turn(make_turn()),)
+
+
+@pytest.mark.slow
+def test_processes_that_migrate_the_third_schema_at_once_do_it_once(third_url: str) -> None:
+    assert wait_for_all([start(_OPEN, third_url, str(who)) for who in range(4)]) == [""] * 4
+    with closing(open_store(third_url, state_file="")) as store:
+        assert store.trusted_projects(user="ann") == version_3.TRUSTED | {f"/new/{who}" for who in range(4)}
+        runs = {run for run in store.runs(user="ann") if run.id.startswith("x")}
+        assert runs == set(version_3.RUNS)
+        _expect_conversations_of_all(store)
+
+
 def _expect_runs_of_all(store: StateStore) -> None:
     assert {run.id for run in store.runs(user="ann")} == {str(who) for who in range(4)}
     running = make_grant(act=Act.RUN, powers=("0", "1", "2", "3"))
     assert store.find_grant(user="ann", digest="d1", act=Act.RUN) == running
+    _expect_conversations_of_all(store)
+
+
+def _expect_conversations_of_all(store: StateStore) -> None:
+    everyone = {str(who) for who in range(4)}
+    assert {turn.id for turn in store.turns(user="ann")} == everyone
+    assert {one.id for one in store.conversations(user="ann")} == everyone
+    assert {store.last_event(user="ann", session=who) for who in everyone} == {2}
 
 
 @pytest.mark.slow
-def test_schema_that_was_migrated_is_that_of_a_new_database(postgres: Cluster, postgres_url: str) -> None:
+@pytest.mark.parametrize(("version", "statements"), _FORMER.items())
+def test_schema_that_was_migrated_is_that_of_a_new_database(
+    postgres: Cluster, postgres_url: str, version: int, statements: Sequence[str]
+) -> None:
     tables = "SELECT table_name, column_name, data_type, collation_name, is_nullable FROM information_schema.columns"
     columns = f"{tables} WHERE table_schema = 'prowess' ORDER BY table_name, ordinal_position"
     indices = "SELECT tablename, indexdef FROM pg_indexes WHERE schemaname = 'prowess' ORDER BY indexname"
     new = postgres.make_database()
-    write_old_database(postgres_url, version_2.STATEMENTS, version=2)
+    write_old_database(postgres_url, statements, version=version)
     for url in (new, postgres_url):
         with closing(open_store(url, state_file="")) as store:
             store.trust("/a", user="ann")

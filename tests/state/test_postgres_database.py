@@ -17,7 +17,7 @@ from prowess.state.postgres_database import PostgresDatabase
 from prowess.state.sql_store import SqlStore
 from tests.postgres import Cluster
 from tests.state.lossy_proxy import Loss, lossy_proxy
-from tests.state.values import end_run, make_grant, make_receipt, make_run
+from tests.state.values import end_run, end_turn, make_events, make_grant, make_receipt, make_run, make_turn
 
 pytestmark = pytest.mark.slow  # A server takes seconds to start and end.
 
@@ -34,8 +34,11 @@ def test_everything_is_in_a_schema_of_its_own(postgres: Cluster, store: SqlStore
     rows = postgres.ask(
         "SELECT schemaname, tablename FROM pg_tables WHERE schemaname !~ '^(pg_|info)'", url=postgres_url
     )
-    tables = ("grants", "receipts", "revisions", "runs", "schema_version", "sessions", "switches", "trust")
-    assert sorted(rows) == [("prowess", table) for table in tables]
+    assert sorted(table for schema, table in rows if schema == "prowess") == [
+        *("conversations", "events", "grants", "receipts", "revisions", "runs", "schema_version", "sessions"),
+        *("switches", "trust", "turns"),
+    ]
+    assert {schema for schema, _ in rows} == {"prowess"}
 
 
 def test_texts_are_in_the_order_of_their_bytes_whatever_language_the_server_speaks(postgres: Cluster) -> None:
@@ -151,7 +154,22 @@ def test_lost_commit_is_done_once_and_answered_truly(postgres_url: str, losses: 
         for power in ("network", "secret:KEY"):
             proxy.losses = list(losses)
             store.set_grant(make_grant(act=Act.RUN, powers=(power,)))
+        for number in (1, 2):
+            proxy.losses = list(losses)
+            events = make_events(2 * number - 1, 2 * number, turn=f"t{number}")
+            assert store.append_events(user="ann", session="chat", events=events)
+            for turn in (make_turn(f"t{number}"), end_turn(make_turn(f"t{number}"))):
+                proxy.losses = list(losses)
+                store.record_turn(turn)
+        proxy.losses = list(losses)
+        assert store.name_conversation(user="ann", session="chat", title="Taxes")
+        assert store.append_events(user="ann", session="other", events=make_events(1, 3))
+        proxy.losses = list(losses)
+        assert store.forget_conversation(user="ann", session="other")
         assert proxy.losses == []
+        assert store.events(user="ann", session="chat") == make_events(1, 2, turn="t1") + make_events(3, 4, turn="t2")
+        assert [(one.title, one.turns) for one in store.conversations(user="ann")] == [("Taxes", 2)]
+        assert set(store.turns(user="ann")) == {end_turn(make_turn("t1")), end_turn(make_turn("t2"))}
         assert store.receipts(user="ann") == (ended, replace(make_receipt("r1"), ended_at=2.0))
         assert store.runs(user="ann") == (end_run(make_run()),)
         assert store.grants(user="ann") == (make_grant(act=Act.RUN, powers=("network", "secret:KEY")),)
@@ -178,6 +196,7 @@ def test_connections_lost_at_any_moment_lose_nothing_and_double_nothing(
             receipt = make_receipt(f"r{number}", digest=f"d{number}", at=float(number))
             assert store.activate(receipt) == receipt
             store.set_grant(make_grant(f"d{number}"))
+            assert store.append_events(user="ann", session="chat", events=make_events(2 * number + 1, 2 * number + 2))
     finally:
         ended.set()
         saboteur.join()
@@ -186,6 +205,8 @@ def test_connections_lost_at_any_moment_lose_nothing_and_double_nothing(
     ends = [receipt.ended_at for receipt in store.receipts(user="ann")]
     assert ends == [None, *(float(number) for number in reversed(range(1, 100)))]
     assert len(store.grants(user="ann")) == 100
+    assert [event.number for event in store.events(user="ann", session="chat")] == list(range(1, 201))
+    assert store.conversations(user="ann")[0].turns == 100
     assert store.version() == before + 200
 
 

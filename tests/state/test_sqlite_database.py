@@ -20,9 +20,9 @@ from prowess.errors import SettingsError, WorldError
 from prowess.state.migrations import MIGRATIONS
 from prowess.state.sql_store import SqlStore
 from prowess.state.sqlite_database import SqliteDatabase
-from tests.state import version_1, version_2
+from tests.state import version_1, version_2, version_3
 from tests.state.old_schemas import write_old_file
-from tests.state.values import make_receipt, make_session
+from tests.state.values import make_event, make_receipt, make_session, make_turn
 
 _READ = """
 import os, sys
@@ -90,6 +90,7 @@ def test_file_that_may_only_be_read_is_read(public_path: str) -> None:
     [
         (1, version_1.STATEMENTS, "['/old', '/old\\udcff'] 1 0\n"),
         (2, version_2.STATEMENTS, "['/old\\udcff'] 7 1\n"),
+        (3, version_3.STATEMENTS, "['/old\\udcff'] 9 1\n"),
     ],
 )
 def test_file_of_an_older_schema_that_may_only_be_read_is_read(
@@ -223,6 +224,21 @@ def test_file_holds_names_and_numbers_of_a_session_and_nothing_longer(store: Sql
         *("arguments", "consent", "size_bytes", "tokens", "started_at", "in_context", "ended_at"),
     }
     assert store.sessions(user="ann") == (SessionRecord("ann", "chat", "main", 1.0, 1.0, ("pdf",)),)
+
+
+@pytest.mark.requirement("R92")
+def test_what_was_said_stands_in_the_log_and_its_beginning_in_the_title_and_nowhere_else(
+    store: SqlStore, path: str
+) -> None:
+    said = "A form " + 20 * "to fill in "
+    store.open_session(make_session())
+    store.append_events(user="ann", session="chat", events=[make_event(message=said)])
+    store.record_turn(make_turn())
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        found = {name for name in tables if "A form" in str(connection.execute(f"SELECT * FROM {name}").fetchall())}
+        whole = {name for name in tables if said in str(connection.execute(f"SELECT * FROM {name}").fetchall())}
+    assert (found, whole) == ({"conversations", "events"}, {"events"})
 
 
 _OPEN_TOGETHER = """

@@ -1,13 +1,26 @@
-"""Grants, receipts, runs and sessions with little typing."""
+"""Grants, receipts, runs, sessions, events and turns with little typing."""
 
+import json
 from dataclasses import replace
 
+from prowess.activation.conversations import LoggedEvent, Outcome, TokenUse, TurnReceipt
 from prowess.activation.grants import Act, Decision, Grant
 from prowess.activation.receipts import AskedBy, Receipt, RunReceipt, SessionRecord
 from prowess.catalog.switches import SwitchKey
 from prowess.skill.digest import FileKind, SkillFile
 
-__all__ = ["FILES", "end_run", "make_grant", "make_receipt", "make_run", "make_session"]
+__all__ = [
+    "FILES",
+    "end_run",
+    "end_turn",
+    "make_event",
+    "make_events",
+    "make_grant",
+    "make_receipt",
+    "make_run",
+    "make_session",
+    "make_turn",
+]
 
 FILES = (
     SkillFile(b"SKILL.md", FileKind.FILE, 120, "a" * 64),
@@ -117,3 +130,53 @@ def end_run(run: RunReceipt, *, exit_status: int | None = 0) -> RunReceipt:
 
 def make_session(session: str = "chat", *, user: str = "ann", agent: str = "main", at: float = 1.0) -> SessionRecord:
     return SessionRecord(user=user, id=session, agent=agent, created_at=at, used_at=at)
+
+
+def make_event(
+    number: int = 1,
+    *,
+    kind: str = "begun",
+    turn: str = "t1",
+    message: str = "Fill in the form",
+    within: str = "",
+    at: float = 1.0,
+) -> LoggedEvent:
+    data = json.dumps({"event": kind, "message": message, "model": "offline"}, ensure_ascii=False)
+    return LoggedEvent(number, turn, kind, data, at, within)
+
+
+def make_events(first: int, last: int, *, turn: str = "t1", at: float = 1.0) -> tuple[LoggedEvent, ...]:
+    """Return the events of one turn, with these numbers."""
+    kinds = ["begun", *["answer"] * (last - first)]
+    return tuple(make_event(number, kind=kind, turn=turn, at=at) for number, kind in enumerate(kinds, first))
+
+
+def make_turn(
+    turn_id: str = "t1",
+    *,
+    user: str = "ann",
+    session: str = "chat",
+    model: str = "offline",
+    parent: str = "",
+    at: float = 1.0,
+) -> TurnReceipt:
+    """Return a turn, or a fork of another, that has just begun."""
+    turn = TurnReceipt(turn_id, user, session, model, agent="main", at=at, parent=parent)
+    if not parent:
+        return turn
+    return replace(
+        turn,
+        skill="core:deploy",
+        name="deploy",
+        digest="d1",
+        permissions=("@network", "@workspace"),
+        granted_by="deploy Skill",
+    )
+
+
+def end_turn(
+    turn: TurnReceipt, *, outcome: Outcome = Outcome.ANSWERED, tokens: int = 100, cost_usd: float | None = None
+) -> TurnReceipt:
+    """Return the same turn, half a second later."""
+    use = TokenUse(2, tokens, tokens // 10, tokens // 2, cost_usd)
+    return replace(turn, ended_at=turn.at + 0.5, outcome=outcome, steps=2, calls=3, use=use)

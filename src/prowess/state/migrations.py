@@ -135,6 +135,60 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX runs_of_a_session ON runs (owner, session, started_at)",
         "CREATE INDEX runs_of_a_skill ON runs (owner, skill, started_at)",
     ),
+    (
+        # `last_event` is the number of the log's last row, so that nobody has to look for it.
+        """CREATE TABLE conversations (
+            owner TEXT NOT NULL,
+            id TEXT NOT NULL,
+            given_title TEXT NOT NULL,
+            first_words TEXT NOT NULL,
+            model TEXT NOT NULL,
+            created_at DOUBLE PRECISION NOT NULL,
+            used_at DOUBLE PRECISION NOT NULL,
+            turns BIGINT NOT NULL,
+            last_event BIGINT NOT NULL,
+            PRIMARY KEY (owner, id)
+        )""",
+        "CREATE INDEX conversations_by_use ON conversations (owner, used_at)",
+        """CREATE TABLE events (
+            owner TEXT NOT NULL,
+            session TEXT NOT NULL,
+            number BIGINT NOT NULL,
+            turn TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            data TEXT NOT NULL,
+            happened_at DOUBLE PRECISION NOT NULL,
+            fork TEXT NOT NULL,
+            PRIMARY KEY (owner, session, number)
+        )""",
+        """CREATE TABLE turns (
+            owner TEXT NOT NULL,
+            session TEXT NOT NULL,
+            id TEXT NOT NULL,
+            model TEXT NOT NULL,
+            agent TEXT NOT NULL,
+            parent TEXT NOT NULL,
+            skill TEXT NOT NULL,
+            name TEXT NOT NULL,
+            digest TEXT NOT NULL,
+            permissions TEXT NOT NULL,
+            granted_by TEXT NOT NULL,
+            started_at DOUBLE PRECISION NOT NULL,
+            ended_at DOUBLE PRECISION,
+            outcome TEXT NOT NULL,
+            steps BIGINT NOT NULL,
+            calls BIGINT NOT NULL,
+            requests BIGINT NOT NULL,
+            input_tokens BIGINT NOT NULL,
+            output_tokens BIGINT NOT NULL,
+            cached_tokens BIGINT NOT NULL,
+            cost_usd DOUBLE PRECISION,
+            PRIMARY KEY (owner, session, id)
+        )""",
+        "CREATE INDEX turns_by_start ON turns (owner, started_at)",
+        "CREATE INDEX turns_of_a_session ON turns (owner, session, started_at)",
+        "CREATE INDEX turns_of_a_parent ON turns (owner, parent, started_at)",
+    ),
 )
 
 

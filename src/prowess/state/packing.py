@@ -4,10 +4,12 @@ Names on disk need not be text, and a model may write half a surrogate pair or a
 place for. Such a text is kept by its bytes, behind a mark.
 """
 
+from collections.abc import Iterable
+
 from prowess.sources.source import is_text
 from prowess.state.database import Row
 
-__all__ = ["pack", "unpack"]
+__all__ = ["pack", "pack_texts", "unpack", "unpack_texts"]
 
 _BYTES = "bytes:"
 """Marks text whose odd characters stand for the bytes of a name on disk."""
@@ -23,6 +25,20 @@ def pack(*values: object) -> tuple[object, ...]:
 def unpack(row: Row) -> Row:
     """Return a row's values as they were given to `pack`."""
     return tuple(_unpack_text(value) if isinstance(value, str) else value for value in row)
+
+
+def pack_texts(texts: Iterable[str]) -> str:
+    """Return several texts as one."""
+    import msgspec
+
+    return msgspec.json.encode(pack(*texts)).decode()
+
+
+def unpack_texts(text: str) -> tuple[str, ...]:
+    """Return the texts that `pack_texts` was given."""
+    import msgspec
+
+    return unpack(msgspec.json.decode(text, type=tuple[str, ...]))
 
 
 def _pack_text(text: str) -> str:

@@ -10,9 +10,10 @@ from prowess.catalog.switches import Switch, SwitchKey
 from prowess.errors import WorldError
 from prowess.skill.digest import SkillFile
 from prowess.state.database import Row
-from prowess.state.packing import pack, unpack
+from prowess.state.packing import pack, pack_texts, unpack, unpack_texts
 
 __all__ = [
+    "known_choice",
     "pack_grant",
     "pack_receipt",
     "pack_run",
@@ -30,7 +31,7 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 def unpack_switch(row: Row) -> tuple[tuple[str, SwitchKey], Switch]:
     """Return a switch with its agent and skill: agent, skill, root, position."""
     agent, skill, root, position = unpack(row)
-    return (agent, SwitchKey(skill, root)), _known(Switch, position)
+    return (agent, SwitchKey(skill, root)), known_choice(Switch, position)
 
 
 def pack_grant(grant: Grant) -> tuple[object, ...]:
@@ -43,7 +44,7 @@ def pack_grant(grant: Grant) -> tuple[object, ...]:
         *pack(grant.skill.skill, grant.skill.root, grant.name, grant.decision.value, grant.given_by),
         grant.at,
         files,
-        _pack_powers(grant.powers),
+        pack_texts(grant.powers),
     )
 
 
@@ -57,13 +58,13 @@ def unpack_grant(row: Row) -> Grant:
         skill=SwitchKey(skill, root),
         name=name,
         digest=digest,
-        decision=_known(Decision, decision),
+        decision=known_choice(Decision, decision),
         session=session,
         given_by=given_by,
         at=at,
         files=msgspec.json.decode(files, type=tuple[SkillFile, ...]),
-        act=_known(Act, act),
-        powers=_unpack_powers(powers),
+        act=known_choice(Act, act),
+        powers=unpack_texts(powers),
     )
 
 
@@ -91,7 +92,7 @@ def unpack_receipt(row: Row) -> Receipt:
         skill=skill,
         name=name,
         digest=digest,
-        asked_by=_known(AskedBy, asked_by),
+        asked_by=known_choice(AskedBy, asked_by),
         agent=agent,
         trigger=trigger,
         arguments=arguments,
@@ -110,7 +111,7 @@ def pack_run(run: RunReceipt) -> tuple[object, ...]:
         *pack(run.user, run.session, run.id, run.skill, run.name, run.digest, run.script, run.arguments),
         run.asked_by.value,
         *pack(run.agent, run.consent, run.backend),
-        _pack_powers(run.powers),
+        pack_texts(run.powers),
         run.at,
         run.ended_at,
         run.exit_status,
@@ -137,11 +138,11 @@ def unpack_run(row: Row) -> RunReceipt:
         digest=digest,
         script=script,
         arguments=arguments,
-        asked_by=_known(AskedBy, asked_by),
+        asked_by=known_choice(AskedBy, asked_by),
         agent=agent,
         consent=consent,
         backend=backend,
-        powers=_unpack_powers(powers),
+        powers=unpack_texts(powers),
         at=at,
         ended_at=ended_at,
         exit_status=exit_status,
@@ -189,19 +190,8 @@ def _add_usage(one: Usage, other: Usage) -> Usage:
     )
 
 
-def _pack_powers(powers: Iterable[str]) -> str:
-    import msgspec
-
-    return msgspec.json.encode(pack(*powers)).decode()
-
-
-def _unpack_powers(text: str) -> tuple[str, ...]:
-    import msgspec
-
-    return unpack(msgspec.json.decode(text, type=tuple[str, ...]))
-
-
-def _known(kind: type[_Choice], value: str) -> _Choice:
+def known_choice(kind: type[_Choice], value: str) -> _Choice:
+    """Return what a column means, unless a newer Prowess wrote it."""
     try:
         return kind(value)
     except ValueError:

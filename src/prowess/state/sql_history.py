@@ -4,6 +4,7 @@ from prowess.activation.receipts import RunReceipt, Usage
 from prowess.state.database import Transaction
 from prowess.state.packing import pack, unpack
 from prowess.state.rows import pack_run, unpack_run, unpack_usage
+from prowess.state.sql_conversations import forget_idle_conversations
 from prowess.state.sql_tables import SqlTables
 
 __all__ = ["SqlHistory"]
@@ -88,6 +89,8 @@ class SqlHistory(SqlTables):
         def work(transaction: Transaction) -> int:
             transaction.run(_FORGET_SESSIONS, (*whose, before))
             transaction.run("DELETE FROM runs WHERE owner = ? AND started_at < ?", (*whose, before))
+            transaction.run("DELETE FROM turns WHERE owner = ? AND started_at < ?", (*whose, before))
+            forget_idle_conversations(transaction, whose, before=before)
             forgotten = transaction.run(_FORGET_RECEIPTS, (*whose, before, before))
             if transaction.run(_FORGET_GRANTS, (*whose, before)):
                 transaction.announce()

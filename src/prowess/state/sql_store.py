@@ -3,14 +3,16 @@
 Every write may be done twice without harm, since the first answer can be lost with a connection.
 """
 
+from prowess.state.sql_conversations import SqlConversations
 from prowess.state.sql_decisions import SqlDecisions
 from prowess.state.sql_history import SqlHistory
 from prowess.state.sql_sessions import SqlSessions
+from prowess.state.sql_turns import SqlTurns
 
 __all__ = ["SqlStore"]
 
 
-class SqlStore(SqlDecisions, SqlSessions, SqlHistory):
+class SqlStore(SqlDecisions, SqlSessions, SqlConversations, SqlTurns, SqlHistory):
     """A state store in a database."""
 
     def version(self) -> int:

@@ -1,8 +1,9 @@
 """The protocol of a state store: what the runtime asks of whatever keeps its state."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from prowess.activation.conversations import ConversationRecord, LoggedEvent, ModelUsage, TurnReceipt
 from prowess.activation.grants import Act, Grant
 from prowess.activation.receipts import Receipt, RunReceipt, SessionRecord, Usage
 from prowess.catalog.switches import Switch, SwitchKey
@@ -11,7 +12,10 @@ __all__ = ["StateStore"]
 
 
 class StateStore(Protocol):
-    """Remembers what people decided and what sessions have switched on. Names and numbers only, never instructions.
+    """Remembers what people decided, what sessions have switched on, and conversations.
+
+    Decisions, receipts, runs and turns hold names and numbers only. What was said, instructions of skills included,
+    stands in the log of a conversation, its first words in the title of it, and nowhere else.
 
     A call returns when its change is complete, whole, and visible to every other process. Any number of threads and
     processes may call at once. Doing the same thing twice is doing it once.
@@ -95,7 +99,7 @@ class StateStore(Protocol):
         ...
 
     def end_session(self, *, user: str, session: str, at: float) -> bool:
-        """Switch everything off in a session and forget it and its grants, but keep its receipts and runs.
+        """Switch everything off in a session and forget it and its grants, but keep its receipts, runs and log.
 
         Say whether it was known.
         """
@@ -145,6 +149,68 @@ class StateStore(Protocol):
         """Return the digests of all skills that are switched on, in any session of any user."""
         ...
 
+    # Conversations: a log of events for each session that has one
+
+    def append_events(
+        self,
+        *,
+        user: str,
+        session: str,
+        events: Sequence[LoggedEvent],
+        model: str = "",
+        turns: Sequence[TurnReceipt] = (),
+    ) -> bool:
+        """Append consecutive events to the log of a conversation, which comes into being with its first.
+
+        Return False, with no event written, if a number is taken by another event or leaves a gap: then somebody else
+        has gone on with the conversation. Events that stand there already, with the same number, turn, kind and data,
+        are left as they are. `model` is that which answers from now on. `turns` are recorded at the same time, as
+        `record_turn` does, whatever becomes of the events.
+        """
+        ...
+
+    def events(self, *, user: str, session: str, after: int = 0, limit: int = 100_000) -> tuple[LoggedEvent, ...]:
+        """Return the events of a conversation in their order, those after a number."""
+        ...
+
+    def last_event(self, *, user: str, session: str) -> int:
+        """Return the number of the last event in the log of a conversation; 0 if there is none."""
+        ...
+
+    def conversations(self, *, user: str, limit: int = 1_000) -> tuple[ConversationRecord, ...]:
+        """Return the conversations of a user, the one used last first.
+
+        The title is the given one, else the first line of the first message.
+        """
+        ...
+
+    def name_conversation(self, *, user: str, session: str, title: str) -> bool:
+        """Give a conversation a title, of which one short line is kept; an empty one takes it back.
+
+        Say whether the conversation is known.
+        """
+        ...
+
+    def forget_conversation(self, *, user: str, session: str) -> bool:
+        """Forget a conversation with its whole log, but keep its receipts, runs and turns; say whether it was known."""
+        ...
+
+    # Turns of conversations and of forks
+
+    def record_turn(self, turn: TurnReceipt) -> None:
+        """Record a turn, when it begins and again when it ends. One that has ended stays so."""
+        ...
+
+    def turns(
+        self, *, user: str, session: str | None = None, parent: str | None = None, limit: int = 1_000
+    ) -> tuple[TurnReceipt, ...]:
+        """Return turns of a session, the forks of a turn by its id, or all of a user's, newest first."""
+        ...
+
+    def model_usage(self, *, user: str, since: float = 0.0) -> tuple[ModelUsage, ...]:
+        """Return how much each model was used in turns that began since a moment, the one with most tokens first."""
+        ...
+
     # Runs, and what receipts and runs add up to
 
     def record_run(self, run: RunReceipt) -> None:
@@ -170,7 +236,7 @@ class StateStore(Protocol):
         ...
 
     def forget_receipts(self, *, user: str, before: float) -> int:
-        """Forget a user's ended receipts, runs that began before, and sessions not used since.
+        """Forget a user's ended receipts, runs and turns that began before, and sessions and logs not used since.
 
         Return how many receipts of activations there were.
         """
