@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from prowess.execution.jobs import Captured, Listener, Stream
+from prowess.execution.stopping import check_stopped
 
 __all__ = ["Capture", "Drained", "Filter", "drain"]
 
@@ -110,8 +111,9 @@ def drain(
     """Read both streams of a process to their ends, and see it to its own: it may close them and go on.
 
     At the deadline, on the clock that never goes back, or when `check` names a bound that was reached, `end` is called,
-    which must end everything that could write. What `check`, a filter or the listener raises is passed on, with the
-    process as it is: ending it is the caller's part then, as it is when the streams stay open after `end`.
+    which must end everything that could write. What `check`, a filter or the listener raises is passed on, as is
+    `Stopped`, with the process as it is: ending it is the caller's part then, as it is when the streams stay open after
+    `end`.
     """
     assert process.stdout is not None
     assert process.stderr is not None
@@ -126,6 +128,7 @@ def drain(
             now = time.monotonic()
             if not ended_at:
                 if now >= next_check:
+                    check_stopped()
                     fault, next_check = check(), now + _TICK_SECONDS
                 timed_out = now >= deadline and not fault
                 if timed_out or fault:

@@ -13,6 +13,7 @@ from prowess.catalog.eligibility import HostProbe
 from prowess.errors import WorldError
 from prowess.execution.jobs import SEARCH_PATH, Job
 from prowess.execution.sandbox import NoSandbox, ScriptSandbox
+from prowess.execution.stopping import stoppable
 from prowess.policy import RunLimits
 from prowess.sources.private_folders import make_private_folder
 
@@ -48,7 +49,8 @@ class Facts:
 def gather_facts(sandbox: ScriptSandbox, *, path: str = SEARCH_PATH) -> Facts:
     """Look around in a sandbox, for commands where `path` says; raise `NoSandbox` if it does not work."""
     job = Job(("sh", "-c", _SCRIPT), environment={"PATH": path}, limits=_LIMITS)
-    ended = sandbox.run(job, keep="")
+    with stoppable(lambda: False):  # What is found out here is kept for others.
+        ended = sandbox.run(job, keep="")
     text = ended.stdout.content.decode("utf-8", "replace")
     if ended.exit_status != 0 or text.count(f"{_SEPARATOR}\n") < 2:
         said = ended.stderr.content.decode("utf-8", "replace").strip()

@@ -35,6 +35,7 @@ from prowess.execution.jobs import OUTPUT_FOLDER, SEARCH_PATH, Ended, Job, Liste
 from prowess.execution.outputs import collect_outputs
 from prowess.execution.sandbox import NoSandbox, Probed, hear_nothing
 from prowess.execution.seccomp import make_filter
+from prowess.execution.stopping import stoppable
 from prowess.policy import RunLimits
 
 __all__ = ["BubblewrapSandbox"]
@@ -78,7 +79,8 @@ class BubblewrapSandbox:
             return Probed(works=False, detail="there is no bubblewrap but on Linux", hint="use docker or podman")
         job = Job(("true",), environment={"PATH": SEARCH_PATH}, limits=RunLimits(timeout_seconds=20))
         try:
-            ended = self.run(job, keep="")
+            with stoppable(lambda: False):  # Who stops a call does not judge the sandbox.
+                ended = self.run(job, keep="")
         except NoSandbox as error:
             return Probed(works=False, detail=error.message, hint=error.hint)
         if ended.exit_status != 0:

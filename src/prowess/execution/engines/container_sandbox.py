@@ -19,6 +19,7 @@ from prowess.execution.engines.spare_containers import SpareContainers
 from prowess.execution.jobs import SEARCH_PATH, Ended, Job, Listener
 from prowess.execution.outputs import collect_outputs, measure_folder
 from prowess.execution.sandbox import NoSandbox, Probed, hear_nothing
+from prowess.execution.stopping import stoppable
 from prowess.policy import RunLimits
 
 __all__ = ["ContainerSandbox", "docker_sandbox", "podman_sandbox"]
@@ -66,7 +67,8 @@ class ContainerSandbox:
         job = Job(("sh", "-c", ":"), environment={"PATH": SEARCH_PATH}, limits=limits)
         try:
             facts = self._command.facts()
-            ended = self.run(job, keep="")
+            with stoppable(lambda: False):  # Who stops a call does not judge the sandbox.
+                ended = self.run(job, keep="")
         except ProwessError as error:
             return Probed(works=False, detail=error.message, hint=error.hint)
         label = self._command.kind.label
