@@ -16,6 +16,7 @@ from prowess.policy import (
     Policy,
     Prompting,
     RunLimits,
+    Turns,
 )
 
 _SOURCES = {
@@ -89,6 +90,7 @@ _VALUES = {
     "execution.spare_containers": [False] * 5,
     "execution.keep_outputs_days": [7] * 5,
     "execution.limits": [RunLimits()] * 5,
+    "turns": [Turns()] * 5,
     "limits.max_skills": [1_000_000, 1_000_000, 1_000_000, 1_000_000, 200],
     "limits.max_skill_md_bytes": [200_000] * 5,
     "limits.max_resource_bytes": [2_000_000] * 5,

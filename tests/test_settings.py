@@ -31,6 +31,7 @@ from prowess.policy import (
     Prompting,
     Ranking,
     Refresh,
+    RunIn,
     SameName,
     Scan,
     ScriptConsent,
@@ -40,6 +41,7 @@ from prowess.policy import (
     TokenCounting,
     ToolSet,
     TriggerUse,
+    Turns,
     UnknownKeys,
     WorkFolder,
     WorkspaceAccess,
@@ -51,6 +53,8 @@ _GOOD: dict[str, tuple[str, object]] = {
     "enabled": ("false", False),
     "user": ('"anna.b-1"', "anna.b-1"),
     "database": ('"memory"', "memory"),
+    "model": ('"anthropic:claude"', "anthropic:claude"),
+    "model_url": ('"http://127.0.0.1:8000/v1"', "http://127.0.0.1:8000/v1"),
     "keep_receipts_days": ("30", 30),
     "sources.directories": ('["./a", "~/b"]', ("./a", "~/b")),
     "sources.extra": ('["/c"]', ("/c",)),
@@ -104,6 +108,16 @@ _GOOD: dict[str, tuple[str, object]] = {
     "execution.folder_bytes": ("17", 17),
     "execution.output_files": ("18", 18),
     "execution.scratch_bytes": ("19", 19),
+    "turns.instructions": ('"Be brief."', "Be brief."),
+    "turns.run_in": ('"fork"', RunIn.FORK),
+    "turns.max_steps": ("21", 21),
+    "turns.request_seconds": ("22", 22),
+    "turns.attempts": ("23", 23),
+    "turns.compact_tokens": ("24", 24),
+    "turns.keep_tokens": ("25", 25),
+    "turns.max_forks": ("26", 26),
+    "turns.fork_depth": ("27", 27),
+    "turns.fork_seconds": ("28", 28),
     "limits.max_depth": ("3", 3),
     "limits.max_folders": ("4", 4),
     "limits.max_skills": ("5", 5),
@@ -115,6 +129,8 @@ _WRONG = {
     "enabled": ('"yes"', "it should be true or false"),
     "user": ("true", "it should be a text"),
     "database": ("5432", "it should be a text"),
+    "model": ("4", "it should be a text"),
+    "model_url": ("8000", "it should be a text"),
     "keep_receipts_days": ("0", "it should be a whole number from 1 up"),
     "sources.directories": ('"./a"', "it should be a list of texts"),
     "sources.extra": ("[1]", "it should be a list of texts"),
@@ -135,7 +151,10 @@ _WRONG = {
     "prompt.counting": ('"gpt"', 'it should be one of "estimate", "tiktoken"'),
     "prompt.reattach_tokens": ("-1", "it should be a whole number from 1 up"),
     "prompt.reattach_skill_tokens": ("false", "it should be a whole number from 1 up"),
-    "activation.tools": ('"all"', 'it should be one of "standard", "daycare", "workspace", "remcochat", "none"'),
+    "activation.tools": (
+        '"all"',
+        'it should be one of "standard", "daycare", "workspace", "remcochat", "python", "none"',
+    ),
     "activation.consent": ("true", 'it should be one of "ask", "each-session", "never"'),
     "activation.trusted_sources": (
         '["core", "friends"]',
@@ -174,6 +193,16 @@ _WRONG = {
     "execution.folder_bytes": ("{}", "it should be a whole number from 1 up"),
     "execution.output_files": ("-3", "it should be a whole number from 1 up"),
     "execution.scratch_bytes": ('"all"', "it should be a whole number from 1 up"),
+    "turns.instructions": ("[]", "it should be a text"),
+    "turns.run_in": ('"there"', 'it should be one of "declared", "fork", "here"'),
+    "turns.max_steps": ("0", "it should be a whole number from 1 up"),
+    "turns.request_seconds": ("0.5", "it should be a whole number from 1 up"),
+    "turns.attempts": ("0", "it should be a whole number from 1 up"),
+    "turns.compact_tokens": ('"80%"', "it should be a whole number from 1 up"),
+    "turns.keep_tokens": ("-1", "it should be a whole number from 1 up"),
+    "turns.max_forks": ("false", "it should be a whole number from 1 up"),
+    "turns.fork_depth": ("0", "it should be a whole number from 1 up"),
+    "turns.fork_seconds": ("{}", "it should be a whole number from 1 up"),
     "limits.max_depth": ("0", "it should be a whole number from 1 up"),
     "limits.max_folders": ("-1", "it should be a whole number from 1 up"),
     "limits.max_skills": ("true", "it should be a whole number from 1 up"),
@@ -342,6 +371,22 @@ def test_database_is_taken_from_the_variable_then_the_file(tmp_path: Path) -> No
     assert _load(tmp_path, text).database == "sqlite:///srv/state.db"
     assert _load(tmp_path, text, environ={"PROWESS_DATABASE": "memory"}).database == "memory"
     assert _load(tmp_path, text, environ={"PROWESS_DATABASE": ""}).database == "sqlite:///srv/state.db"
+
+
+def test_model_of_the_environment_counts_before_that_of_the_file(tmp_path: Path) -> None:
+    text = 'model = "anthropic:claude"\n'
+    assert _load(tmp_path, text).model == "anthropic:claude"
+    assert _load(tmp_path, text, environ={"PROWESS_MODEL": "ollama:qwen"}).model == "ollama:qwen"
+    assert _load(tmp_path, "").model == "offline"
+
+
+def test_address_of_the_environment_counts_before_that_of_the_file(tmp_path: Path) -> None:
+    text = 'model_url = "http://127.0.0.1:1/v1"\n'
+    variable = {"PROWESS_MODEL_URL": "http://127.0.0.1:2/v1"}
+    assert _load(tmp_path, text).model_url == "http://127.0.0.1:1/v1"
+    assert _load(tmp_path, text, environ=variable).model_url == "http://127.0.0.1:2/v1"
+    assert _load(tmp_path, "", environ=variable).model_url == "http://127.0.0.1:2/v1"
+    assert _load(tmp_path, text, environ={"PROWESS_MODEL_URL": ""}).model_url == "http://127.0.0.1:1/v1"
 
 
 def test_variable_of_the_database_changes_nothing_else(tmp_path: Path) -> None:
@@ -556,7 +601,8 @@ def test_template_with_every_line_uncommented_is_accepted(tmp_path: Path) -> Non
     assert {f"{table}.{key}" if table else key for table, key in _keys(values)} >= {one.path for one in SETTINGS}
     shown = Prompting(budget_tokens=2_000, pins=("repo-survey",))
     samples = Execution(host_variables=("GITHUB_TOKEN",), programs=("/opt",), image="python:3.13-slim")
-    assert settings.policy == replace(PROFILES["standard"], prompting=shown, execution=samples)
+    turns = Turns(instructions="You are a helpful assistant.", compact_tokens=160_000)
+    assert settings.policy == replace(PROFILES["standard"], prompting=shown, execution=samples, turns=turns)
     assert settings.switches == {
         (EVERY_AGENT, "pdf-fill"): Switch.OFF,
         ("reviewer", "repo-survey"): Switch.NAME_ONLY,

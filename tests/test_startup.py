@@ -8,7 +8,24 @@ import pytest
 from tests.skills_on_disk import Home
 
 _FOR_SOME_ONLY = frozenset(
-    {"asyncio", "keyring", "numpy", "psycopg", "re2", "rich", "safetensors", "tiktoken", "tokenizers", "wordllama"}
+    {
+        "anyio",
+        "asyncio",
+        "keyring",
+        "numpy",
+        "prompt_toolkit",
+        "prowess.agent",
+        "psycopg",
+        "pydantic",
+        "pydantic_ai",
+        "pydantic_monty",
+        "re2",
+        "rich",
+        "safetensors",
+        "tiktoken",
+        "tokenizers",
+        "wordllama",
+    }
 )
 """What only some settings, skills or terminals need."""
 _FOR_SOME_RUNS_ONLY = frozenset(

@@ -15,8 +15,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from prowess.activation.consent import Answer, CallbackAsker, Confirmation, ConsentAsker, Question
+    from prowess.activation.conversations import TurnReceipt
     from prowess.activation.grants import Act, Decision, Grant
     from prowess.activation.receipts import Receipt, RunReceipt, UsageReport
+    from prowess.agent.agent import Agent
+    from prowess.agent.chat import Chat, TurnAnswer
+    from prowess.agent.chat_model import ChatModel
+    from prowess.agent.events import Happening
     from prowess.catalog.catalog import Catalog
     from prowess.catalog.switches import Switch
     from prowess.catalog.views import Reason, View
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from prowess.execution.rules.rights import Rights
     from prowess.policy import Policy
     from prowess.runtime.activator import Activation
+    from prowess.runtime.host_tools import HostTool
     from prowess.runtime.reception import ToolUse
     from prowess.runtime.run_results import RunRequest, RunResult
     from prowess.runtime.runtime import Runtime
@@ -44,14 +50,19 @@ __all__ = [
     "Access",
     "Act",
     "Activation",
+    "Agent",
     "Answer",
     "BrokenSkill",
     "CallbackAsker",
     "Catalog",
+    "Chat",
+    "ChatModel",
     "Confirmation",
     "ConsentAsker",
     "Decision",
     "Grant",
+    "Happening",
+    "HostTool",
     "Manifest",
     "Mount",
     "NotFound",
@@ -81,6 +92,8 @@ __all__ = [
     "ToolInputError",
     "ToolResult",
     "ToolUse",
+    "TurnAnswer",
+    "TurnReceipt",
     "UsageReport",
     "View",
     "WorldError",
@@ -96,6 +109,7 @@ _HOMES = {
         "ConsentAsker",
         "Question",
     ),
+    "prowess.activation.conversations": ("TurnReceipt",),
     "prowess.activation.grants": (
         "Act",
         "Decision",
@@ -106,6 +120,13 @@ _HOMES = {
         "RunReceipt",
         "UsageReport",
     ),
+    "prowess.agent.agent": ("Agent",),
+    "prowess.agent.chat": (
+        "Chat",
+        "TurnAnswer",
+    ),
+    "prowess.agent.chat_model": ("ChatModel",),
+    "prowess.agent.events": ("Happening",),
     "prowess.catalog.catalog": ("Catalog",),
     "prowess.catalog.switches": ("Switch",),
     "prowess.catalog.views": (
@@ -133,6 +154,7 @@ _HOMES = {
     "prowess.execution.rules.rights": ("Rights",),
     "prowess.policy": ("Policy",),
     "prowess.runtime.activator": ("Activation",),
+    "prowess.runtime.host_tools": ("HostTool",),
     "prowess.runtime.reception": ("ToolUse",),
     "prowess.runtime.run_results": (
         "RunRequest",

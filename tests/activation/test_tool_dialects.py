@@ -79,24 +79,35 @@ def test_each_dialect_has_its_own_shape() -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "reads_only", "is_open"),
+    ("role", "reads_only", "destroys", "is_open"),
     [
-        pytest.param(Role.ACTIVATE, False, False, id="activate"),
-        pytest.param(Role.READ, True, False, id="read"),
-        pytest.param(Role.SEARCH, True, False, id="search"),
-        pytest.param(Role.DEACTIVATE, False, False, id="deactivate"),
-        pytest.param(Role.RUN, False, False, id="run"),
-        pytest.param(Role.TOOLSET, False, True, id="what a skill brings may do anything"),
+        pytest.param(Role.ACTIVATE, False, False, False, id="activate"),
+        pytest.param(Role.READ, True, False, False, id="read"),
+        pytest.param(Role.SEARCH, True, False, False, id="search"),
+        pytest.param(Role.DEACTIVATE, False, False, False, id="deactivate"),
+        pytest.param(Role.RUN, False, False, False, id="run"),
+        pytest.param(Role.TOOLSET, False, False, True, id="what a skill brings may do anything in its sandbox"),
+        pytest.param(Role.HOST, False, True, True, id="what an application does nobody knows"),
+        pytest.param(Role.PYTHON, False, True, True, id="code may call what an application does"),
     ],
 )
-def test_annotations_say_what_a_role_does(role: Role, reads_only: bool, is_open: bool) -> None:
+def test_annotations_say_what_a_role_does(role: Role, reads_only: bool, destroys: bool, is_open: bool) -> None:
     tool = Tool("do_it", role, "Do it", "Does it.", {"type": "object"})
     (row,) = render_tools([tool], "mcp")
-    assert row["annotations"] == {"readOnlyHint": reads_only, "destructiveHint": False, "openWorldHint": is_open}
+    assert row["annotations"] == {"readOnlyHint": reads_only, "destructiveHint": destroys, "openWorldHint": is_open}
 
 
 def test_table_of_these_tests_knows_every_role() -> None:
-    assert list(Role) == [Role.ACTIVATE, Role.READ, Role.SEARCH, Role.DEACTIVATE, Role.RUN, Role.TOOLSET]
+    assert list(Role) == [
+        Role.ACTIVATE,
+        Role.READ,
+        Role.SEARCH,
+        Role.DEACTIVATE,
+        Role.RUN,
+        Role.TOOLSET,
+        Role.HOST,
+        Role.PYTHON,
+    ]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -1,10 +1,12 @@
 """The tools that a model is offered."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.activation.tools import MAX_ENUM_CHARACTERS, MAX_ENUM_NAMES, Role, make_tools
+from prowess.activation.tools import MAX_ENUM_CHARACTERS, MAX_ENUM_NAMES, Role, make_python_tool, make_tools
 from prowess.policy import ToolSet
 
 _WITH_TOOLS = [tool_set for tool_set in ToolSet if tool_set is not ToolSet.NONE]
@@ -32,6 +34,16 @@ _NAMES = ("pdf-fill", "repo-survey")
             {
                 "skills.activate": (Role.ACTIVATE, ["name"], ["name"]),
                 "skills.readResource": (Role.READ, ["name", "path"], ["name", "path"]),
+            },
+        ),
+        (
+            ToolSet.PYTHON,
+            {
+                "skill": (Role.ACTIVATE, ["name", "arguments"], ["name"]),
+                "read_resource": (Role.READ, ["name", "path", "lines"], ["name", "path"]),
+                "run_script": (Role.RUN, ["name", "script", "arguments", "input"], ["name", "script"]),
+                "search_skills": (Role.SEARCH, ["query", "limit"], ["query"]),
+                "end_skill": (Role.DEACTIVATE, ["name"], ["name"]),
             },
         ),
         (ToolSet.NONE, {}),
@@ -82,6 +94,24 @@ def test_tools_of_an_unwanted_role_are_left_out_and_the_rest_stays_as_it_is(tool
         left = make_tools(tool_set, names=_NAMES, without=(role,))
         assert left == tuple(tool for tool in made if tool.role is not role)
     assert make_tools(tool_set, names=_NAMES, without=tuple(Role)) == ()
+
+
+@pytest.mark.requirement("R70")
+def test_functions_for_code_are_the_tools_under_other_names() -> None:
+    tools, functions = (make_tools(tool_set, names=_NAMES) for tool_set in (ToolSet.STANDARD, ToolSet.PYTHON))
+    assert [replace(tool, name="") for tool in tools] == [replace(function, name="") for function in functions]
+
+
+@pytest.mark.requirement("R70")
+def test_model_that_writes_code_is_offered_what_runs_it() -> None:
+    tool = make_python_tool()
+    assert (tool.name, tool.role, tool.group) == ("run_python", Role.PYTHON, "meta")
+    assert tool.schema == {
+        "type": "object",
+        "properties": {"code": {"type": "string", "description": "The Python code."}},
+        "required": ["code"],
+        "additionalProperties": False,
+    }
 
 
 @pytest.mark.requirement("R96")

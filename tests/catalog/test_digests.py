@@ -355,6 +355,7 @@ def test_unchanged_skills_are_recalled_and_the_answer_is_the_same_object_while_t
     assert digests.recall(skills[:1]).digests == _scratch(skills[0])
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R77")
 @pytest.mark.parametrize("change", _CHANGES)
 def test_changed_skill_is_recalled_no_more_until_it_was_read(change: Callable[[Path], None], tmp_path: Path) -> None:

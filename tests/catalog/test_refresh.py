@@ -56,6 +56,7 @@ def _check(tree: Tree, change: Callable[[Tree], None], policy: Policy, source: S
     keeper.close()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R18", "R36")
 @pytest.mark.parametrize("refresh", [Refresh.WATCHED, Refresh.EACH_TURN])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())

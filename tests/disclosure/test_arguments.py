@@ -86,6 +86,7 @@ def test_words_are_those_of_a_shell(text: str) -> None:
     assert split_arguments(text) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", ["$", "\\$", "$a", "$a-", "${", "${a", "'", '"', "\\", "a\\"])
 def test_millions_of_signs_take_no_more_than_their_turn(sign: str) -> None:
     text = sign * 300_000

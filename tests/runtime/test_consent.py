@@ -12,7 +12,9 @@ from prowess.catalog.switches import SwitchKey
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.errors import Refused, SettingsError
 from prowess.runtime import Runtime, Session
+from prowess.runtime.forking import ForkResult, ForkWish
 from prowess.settings import load_settings
+from prowess.skill.skill import Skill
 from tests.runtime.opening import ONLY_MINE, run_python
 from tests.runtime.people import Person, try_activate
 from tests.skills_on_disk import Home, write_skill
@@ -55,6 +57,48 @@ def test_question_says_what_a_person_needs_to_know(runtime: Runtime) -> None:
         allowed_tools=("Read", "Bash(git:*)"),
     )
     assert [file.path for file in question.files] == [b"SKILL.md", b"references/guide.md", b"scripts/run.sh"]
+
+
+@pytest.mark.requirement("K1")
+def test_question_says_what_the_skill_is_called_with(runtime: Runtime) -> None:
+    person = Person(Answer.REFUSE_ONCE)
+    session = runtime.session("chat", asker=person)
+    call = {"name": "alpha", "arguments": "send it  to Bob"}
+    session.call("activate_skill", call)
+    for question in (*person.questions, session.question("activate_skill", call)):
+        assert question is not None
+        assert (question.arguments, question.forks) == (("send it  to Bob",), False)
+
+
+class _NoFork:
+    """Would have subagents, but none is ever agreed to here."""
+
+    def check(self, skill: Skill) -> None:
+        pass
+
+    def fork(self, wish: ForkWish) -> ForkResult:
+        raise AssertionError(f"a subagent works {wish.skill.name}")
+
+
+@pytest.mark.requirement("K1")
+def test_question_of_a_fork_says_so_with_its_prompt(runtime: Runtime) -> None:
+    person = Person(Answer.REFUSE_ONCE)
+    session = runtime.session("chat", asker=person, forker=_NoFork())
+    call = {"name": "alpha", "arguments": "Delete all.", "run_in": "fork"}
+    assert session.call("activate_skill", call).is_error
+    for question in (*person.questions, session.question("activate_skill", call)):
+        assert question is not None
+        assert (question.arguments, question.forks) == (("Delete all.",), True)
+
+
+@pytest.mark.requirement("K1")
+def test_consent_to_a_fork_is_none_to_the_same_words_in_the_conversation(runtime: Runtime) -> None:
+    session = runtime.session("chat", forker=_NoFork())
+    question = session.question("activate_skill", {"name": "alpha", "arguments": "Go.", "run_in": "fork"})
+    assert question is not None
+    here = {"name": "alpha", "arguments": "Go.", "run_in": "here"}
+    result = session.call("activate_skill", here, confirmation=Confirmation(question.id, Answer.ALLOW_ONCE))
+    assert result.is_error
 
 
 @pytest.mark.requirement("K1")

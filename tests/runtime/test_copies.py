@@ -153,6 +153,7 @@ def _replace_the_folder(skill: Path) -> None:
     shutil.rmtree(skill.with_name("gone"))
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R77", "R78", "R111")
 @pytest.mark.parametrize("refresh", ["watched", "each-turn"])
 @pytest.mark.parametrize(
@@ -205,6 +206,7 @@ def _take_its_manifest(runtime: Runtime, home: Home, skill: Path) -> None:
     (skill / "SKILL.md").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R79", "R80", "R111")
 @pytest.mark.parametrize(
     "change", [_delete, _switch_off, _hide, _shadow, _ask_for_too_much, _break, _take_its_manifest]

@@ -15,6 +15,7 @@ from prowess.settings import load_settings
 from tests.runtime.opening import ONLY_MINE
 from tests.runtime.people import Person, try_activate
 from tests.skills_on_disk import Home, write_skill
+from tests.state.values import end_turn, make_events, make_turn
 
 _DAY = 86_400.0
 _OPEN = f'{ONLY_MINE}[activation]\nconsent = "never"\n'
@@ -176,3 +177,91 @@ def test_state_that_cannot_be_written_serves_a_conversation(
     (message,) = [record.message for record in caplog.records]
     assert message.startswith("session 'unwritable': its use is not noted: ")
     assert message.endswith("no room left")
+
+
+# Conversations
+
+
+def _talk(runtime: Runtime, session: str, *, at: float, user: str = "ann") -> None:
+    """Have a turn in a conversation, at a moment."""
+    last = runtime.store.last_event(user=user, session=session)
+    events = make_events(last + 1, last + 2, turn=f"t{at}", at=at)
+    assert runtime.store.append_events(user=user, session=session, events=events, model="offline")
+    runtime.store.record_turn(end_turn(make_turn(f"t{at}", user=user, session=session, at=at)))
+
+
+def test_conversations_and_turns_are_those_of_the_user(open_as: Callable[..., Runtime], clock: _Clock) -> None:
+    with open_as("ann") as runtime:
+        _talk(runtime, "a", at=clock.now)
+        _talk(runtime, "b", at=clock.now + 1)
+        _talk(runtime, "b", at=clock.now + 2)
+        _talk(runtime, "a", at=clock.now + 3, user="bob")
+        assert [(one.id, one.turns) for one in runtime.conversations()] == [("b", 2), ("a", 1)]
+        assert [one.id for one in runtime.conversations(limit=1)] == ["b"]
+        assert [turn.session for turn in runtime.turns()] == ["b", "b", "a"]
+        assert [len(runtime.turns(session)) for session in ("a", "b", "c")] == [1, 2, 0]
+        assert (len(runtime.turns("b", limit=1)), len(runtime.turns(parent=""))) == (1, 3)
+        assert runtime.turns(parent="t1") == ()
+
+
+def test_models_are_counted_ever_or_of_the_last_days(open_as: Callable[..., Runtime], clock: _Clock) -> None:
+    with open_as("ann") as runtime:
+        for days in (0, 3, 20):
+            _talk(runtime, "a", at=clock.now - days * _DAY)
+        counted = {days: [one.turns for one in runtime.model_usage(days=days)] for days in (1, 3, 7, None)}
+        assert counted == {1: [1], 3: [2], 7: [2], None: [3]}
+
+
+def test_conversation_can_be_named_and_the_name_taken_back(open_as: Callable[..., Runtime], clock: _Clock) -> None:
+    with open_as("ann") as runtime:
+        _talk(runtime, "a", at=clock.now)
+        titles: list[str] = []
+        for title in ("Taxes", ""):
+            assert runtime.name_conversation("a", title)
+            titles.append(runtime.conversations()[0].title)
+        assert titles == ["Taxes", "Fill in the form"]
+        assert not runtime.name_conversation("b", "Taxes")
+
+
+@pytest.mark.requirement("R91")
+def test_forgotten_conversation_ends_its_session_too(open_as: Callable[..., Runtime], clock: _Clock) -> None:
+    with open_as("ann") as runtime:
+        for session in ("both", "active"):
+            runtime.session(session).activate("alpha")
+        for session in ("both", "said"):
+            _talk(runtime, session, at=clock.now)
+        assert [runtime.forget_conversation(session) for session in ("both", "said", "active", "nope")] == [
+            *(True, True, True, False)
+        ]
+        assert (runtime.sessions(), runtime.conversations()) == ((), ())
+        assert runtime.store.events(user="ann", session="both") == ()
+        assert [receipt.is_open for receipt in runtime.receipts()] == [False, False]
+        assert len(runtime.turns()) == 2
+
+
+def test_conversation_of_a_task_is_found_by_its_id_while_it_goes_on(
+    open_as: Callable[..., Runtime], clock: _Clock
+) -> None:
+    with open_as("ann", text=f'{_OPEN}sessions = "task"\n') as runtime:
+        runtime.session("task").activate("alpha")
+        (key,) = _ids(runtime)
+        assert key != "task"
+        _talk(runtime, key, at=clock.now)
+        assert (len(runtime.turns("task")), runtime.name_conversation("task", "Taxes")) == (1, True)
+        assert runtime.forget_conversation("task")
+        assert (runtime.conversations(), runtime.sessions(), runtime.turns("task")) == ((), (), ())
+
+
+@pytest.mark.requirement("R91")
+def test_ended_session_keeps_its_conversation_until_it_is_too_old(
+    open_as: Callable[..., Runtime], clock: _Clock
+) -> None:
+    with open_as("ann", keep_days=2) as runtime:
+        runtime.session("a").activate("alpha")
+        _talk(runtime, "a", at=clock.now)
+        assert runtime.end_session("a")
+        assert len(runtime.store.events(user="ann", session="a")) == 2
+        clock.now += 3 * _DAY
+        runtime.session("b").activate("alpha")
+        assert (runtime.conversations(), runtime.turns()) == ((), ())
+        assert runtime.store.events(user="ann", session="a") == ()

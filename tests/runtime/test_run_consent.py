@@ -60,8 +60,17 @@ def test_question_says_what_is_to_run_and_with_what(runtime: Runtime) -> None:
         act=Act.RUN,
         script=_RUN,
         arguments=("a", "b c"),
+        input='{"n": 1}',
     )
     assert question.title == 'Run scripts/run.py of skill "alpha"'
+
+
+def test_person_sees_the_input_before_the_script_gets_it(runtime: Runtime) -> None:
+    person = Person(Answer.REFUSE_ONCE, Answer.REFUSE_ONCE)
+    session = runtime.session("chat", asker=person)
+    session.call(_TOOL, {**_CALL, "input": {"send": "é"}})
+    session.call(_TOOL, {"name": "alpha", "script": _RUN})
+    assert [question.input for question in person.questions] == ['{"send": "é"}', ""]
 
 
 def test_question_names_the_powers(home: Home) -> None:
@@ -126,6 +135,7 @@ def test_activation_is_no_consent_to_run_nor_the_other_way_round(runtime: Runtim
 # How far an answer reaches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
@@ -250,6 +260,7 @@ def test_confirmation_lets_its_one_call_pass_once(runtime: Runtime) -> None:
     assert (again.is_error, again.data["error"]["code"]) == (True, "confirmation-mismatch")
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R126")
 @pytest.mark.parametrize(
     "change",

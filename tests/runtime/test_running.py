@@ -438,6 +438,7 @@ def test_interpreter_of_the_host_alone_does_not_count(
     assert refusal(lambda: session.run("alpha", "scripts/a.rb")).code == "interpreter-missing"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from prowess.skill.deception import CleanText, clean_text
+from prowess.skill.deception import CleanText, clean_text, make_printable
 from tests.skill.strategies import any_text, clean_line
 
 
@@ -118,3 +118,37 @@ def test_clean_text_is_clean(text: str) -> None:
 @given(text=clean_line.filter(str.isascii))
 def test_ascii_is_never_changed(text: str) -> None:
     assert clean_text(text) == CleanText(text)
+
+
+# Texts for a person
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize(
+    "char",
+    [
+        *"\u3164\u115f\u1160\u034f\u17b4\u17b5\uffa0\u2800\u180b\ufe00\ufe0f\U000e0100\U000e01ef",
+        *"\n\x1b\u200b\u202e\u00a0\U000e0041",
+    ],
+    ids=lambda char: f"U+{ord(char):04X}",
+)
+def test_what_nobody_sees_is_written_out(char: str) -> None:
+    escape = char.encode("unicode_escape").decode()
+    assert make_printable(f"a{char}b {char}") == f"a{escape}b {escape}"
+    assert make_printable(char) == escape
+
+
+@pytest.mark.parametrize("text", ["", "a  b", "❤️ and 1️⃣", "☎︎", "©️", "हिंदी", "한국어", "é", "技能"])
+def test_what_is_seen_stays(text: str) -> None:
+    assert make_printable(text) == text
+
+
+def test_second_selector_in_a_row_changes_nothing_and_is_written_out() -> None:
+    assert make_printable("❤\ufe0f\ufe0f") == "❤\ufe0f\\ufe0f"
+
+
+@given(text=any_text)
+def test_printable_text_is_printable_and_stays_so(text: str) -> None:
+    once = make_printable(text)
+    assert once.isprintable()
+    assert make_printable(once) == once

@@ -5,6 +5,7 @@ person needs to answer, and which a `ConsentAsker` puts to one: a terminal, a ca
 all.
 """
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
@@ -12,6 +13,7 @@ from typing import Protocol
 
 from prowess.activation.grants import Act, Decision, Grant, Scope
 from prowess.policy import Consent, ScriptConsent
+from prowess.skill.deception import make_printable
 from prowess.skill.digest import SkillFile
 from prowess.sources.source import show_bytes
 
@@ -76,17 +78,30 @@ class Question:
     script: str = ""
     """What is to run, as its path in the skill's folder; empty for the tools that the skill brings."""
     arguments: tuple[str, ...] = ()
+    """Those of the script; of an activation what it is called with, as one text, and of a fork the prompt."""
     powers: tuple[str, ...] = ()
     """What the run would have beyond a plain sandbox."""
     packages: tuple[str, ...] = ()
     """What would be installed for it, as `name==version`."""
+    on_behalf_of: str = ""
+    """The subagent that wants it, as in `deploy Skill`; empty for the conversation itself."""
+    input: str = ""
+    """The JSON that the script gets in a file; empty if it gets none."""
+    forks: bool = False
+    """Whether a subagent would work the skill."""
 
     @property
     def title(self) -> str:
         """The question in a few words."""
         if self.act is Act.RUN:
-            return f'Run {self.script or "tools"} of skill "{self.name}"'
-        return f'Activate skill "{self.name}"'
+            return f"Run {make_printable(shlex.quote(self.script or 'tools'))} of skill {_quote(self.name)}"
+        return f"Activate skill {_quote(self.name)}"
+
+
+def _quote(name: str) -> str:
+    """Return a name in quotes that end where it ends, whatever it holds: it must not speak for Prowess."""
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{make_printable(escaped)}"'
 
 
 class Answer(Enum):

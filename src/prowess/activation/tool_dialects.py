@@ -11,6 +11,8 @@ __all__ = ["DIALECTS", "Dialect", "find_tool", "render_tools", "wire_name"]
 
 Dialect = Literal["openai", "anthropic", "mcp"]
 DIALECTS: tuple[Dialect, ...] = ("openai", "anthropic", "mcp")
+_UNKNOWN = (Role.HOST, Role.PYTHON)
+"""What the application's own tools do, and so the code that calls them, nobody here can say."""
 
 
 def wire_name(name: str, dialect: Dialect) -> str:
@@ -52,7 +54,7 @@ def _render(tool: Tool, name: str, dialect: Dialect) -> Schema:
                 "inputSchema": tool.schema,
                 "annotations": {
                     "readOnlyHint": tool.role in (Role.READ, Role.SEARCH),
-                    "destructiveHint": False,
-                    "openWorldHint": tool.role is Role.TOOLSET,
+                    "destructiveHint": tool.role in _UNKNOWN,
+                    "openWorldHint": tool.role in (Role.TOOLSET, *_UNKNOWN),
                 },
             }

@@ -4,7 +4,7 @@ Each tool set is a table of rows; what a call does is decided by its role, in th
 """
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ __all__ = [
     "Role",
     "Schema",
     "Tool",
+    "make_python_tool",
     "make_tools",
 ]
 
@@ -37,6 +38,10 @@ class Role(StrEnum):
     """Run a script of a skill."""
     TOOLSET = "toolset"
     """Call a tool that a skill brings."""
+    HOST = "host"
+    """Call a tool of the application."""
+    PYTHON = "python"
+    """Run code that calls all the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,10 @@ class Parameter:
     """Items of an array are texts; an object may hold anything."""
     of_skills: bool = False
     """Whether the values are the names of visible skills."""
+    choices: tuple[str, ...] = ()
+    """The only values that it takes; any, if there are none."""
+    for_forks: bool = False
+    """Whether it means something only where subagents can work skills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,20 @@ class _Row:
 
 
 _NAME = Parameter("name", "The skill's name, as the catalog gives it.", of_skills=True)
+_PROMPT = Parameter(
+    "prompt",
+    "For a skill that a subagent works: all that it should do and needs to know. Its answer is the result.",
+    False,
+    for_forks=True,
+)
+_RUN_IN = Parameter(
+    "run_in",
+    "`fork` has a subagent work the skill apart from this conversation and return its answer; 'arguments' then holds "
+    "all that it should do and needs to know. Some skills are always worked so.",
+    False,
+    choices=("here", "fork"),
+    for_forks=True,
+)
 
 _ROWS: dict[ToolSet, tuple[_Row, ...]] = {
     ToolSet.STANDARD: (
@@ -88,6 +111,7 @@ _ROWS: dict[ToolSet, tuple[_Row, ...]] = {
                 Parameter(
                     "arguments", "What the skill is to be applied to, if its instructions take arguments.", False
                 ),
+                _RUN_IN,
             ),
         ),
         _Row(
@@ -140,7 +164,7 @@ _ROWS: dict[ToolSet, tuple[_Row, ...]] = {
             Role.ACTIVATE,
             "Load a skill",
             "Load a skill by its name and get its instructions, which you then follow.",
-            (_NAME,),
+            (_NAME, _PROMPT),
         ),
     ),
     ToolSet.WORKSPACE: (
@@ -149,7 +173,7 @@ _ROWS: dict[ToolSet, tuple[_Row, ...]] = {
             Role.ACTIVATE,
             "Activate a skill",
             "Load the full instructions of a skill and make its files available. The user confirms the first use.",
-            (_NAME,),
+            (_NAME, _PROMPT),
         ),
     ),
     ToolSet.REMCOCHAT: (
@@ -158,7 +182,7 @@ _ROWS: dict[ToolSet, tuple[_Row, ...]] = {
             Role.ACTIVATE,
             "Activate a skill",
             "Load a skill's SKILL.md. Call it before you use the skill's instructions.",
-            (_NAME,),
+            (_NAME, _PROMPT),
         ),
         _Row(
             "skills.readResource",
@@ -174,16 +198,51 @@ _ROWS: dict[ToolSet, tuple[_Row, ...]] = {
     ToolSet.NONE: (),
 }
 
+_PYTHON_NAMES = {
+    Role.ACTIVATE: "skill",
+    Role.READ: "read_resource",
+    Role.RUN: "run_script",
+    Role.SEARCH: "search_skills",
+    Role.DEACTIVATE: "end_skill",
+}
+_ROWS[ToolSet.PYTHON] = tuple(replace(row, name=_PYTHON_NAMES[row.role]) for row in _ROWS[ToolSet.STANDARD])
+"""The functions that code can call; the model is offered what runs it."""
 
-def make_tools(tool_set: ToolSet, *, names: Sequence[str], without: Container[Role] = ()) -> tuple[Tool, ...]:
-    """Return the tools of a set for the skills of these names; none if there are no skills."""
+_RUN_PYTHON = _Row(
+    "run_python",
+    Role.PYTHON,
+    "Run Python",
+    "Run Python code in a sandbox, and return what it prints and the value of its last expression. The functions that "
+    "the system prompt declares can be called in it. Variables live on from one call to the next, unless a result says "
+    "that they do not; define again what is not defined any more.",
+    (Parameter("code", "The Python code."),),
+)
+
+
+def make_python_tool() -> Tool:
+    """Return the one tool that a model is offered where it calls all others from Python."""
+    row = _RUN_PYTHON
+    return Tool(row.name, row.role, row.title, row.description, _schema(row.parameters, ()))
+
+
+def make_tools(
+    tool_set: ToolSet, *, names: Sequence[str], without: Container[Role] = (), forks: bool = False
+) -> tuple[Tool, ...]:
+    """Return the tools of a set for the skills of these names; none if there are no skills.
+
+    Those of `ToolSet.PYTHON` are functions for code, not for a model. `forks`: whether subagents can work skills.
+    """
     if not names:
         return ()
     return tuple(
-        Tool(row.name, row.role, row.title, row.description, _schema(row.parameters, names))
+        Tool(row.name, row.role, row.title, row.description, _schema(_choose(row.parameters, forks=forks), names))
         for row in _ROWS[tool_set]
         if row.role not in without
     )
+
+
+def _choose(parameters: Sequence[Parameter], *, forks: bool) -> list[Parameter]:
+    return [parameter for parameter in parameters if forks or not parameter.for_forks]
 
 
 def _schema(parameters: Sequence[Parameter], names: Sequence[str]) -> Schema:
@@ -192,6 +251,8 @@ def _schema(parameters: Sequence[Parameter], names: Sequence[str]) -> Schema:
         properties[parameter.name] = {"type": parameter.type, "description": parameter.about}
         if parameter.of_skills and len(names) <= MAX_ENUM_NAMES and sum(map(len, names)) <= MAX_ENUM_CHARACTERS:
             properties[parameter.name]["enum"] = list(names)
+        if parameter.choices:
+            properties[parameter.name]["enum"] = list(parameter.choices)
         if parameter.type == "integer":
             properties[parameter.name]["minimum"] = 1
         if parameter.type == "array":

@@ -27,7 +27,9 @@ __all__ = [
     "CLOSING_TAG",
     "MAX_SKILL_MD_BYTES",
     "Instructions",
+    "defuse",
     "read_instructions",
+    "render_answer",
     "render_folder",
     "render_instructions",
     "wrap_instructions",
@@ -43,7 +45,8 @@ _CHUNK = 1 << 18
 _TAG = "skill_content"
 CLOSING_TAG = f"</{_TAG}>"
 _RESOURCES_TAG = "skill_resources"
-_TAG_LIKE = re.compile(rf"<(?=\s{{0,8}}+/?+\s{{0,8}}+(?:{_TAG}|{_RESOURCES_TAG}))", re.IGNORECASE)
+_ANSWER_TAG = "skill_answer"
+_TAG_LIKE = re.compile(rf"<(?=\s{{0,8}}+/?+\s{{0,8}}+(?:{_TAG}|{_RESOURCES_TAG}|{_ANSWER_TAG}))", re.IGNORECASE)
 _LINE_BREAKS = re.compile(r"\r\n?")
 
 
@@ -140,8 +143,14 @@ def render_instructions(skill: Skill, instructions: Instructions, *, base_direct
 
 def wrap_instructions(skill: Skill, text: str, *, resources: Sequence[str]) -> str:
     """Return instructions in a tag, so that they can be told apart from all else in a conversation, by machines too."""
-    parts = [_defused(text), *([_render_resources(resources)] if resources else [])]
+    parts = [defuse(text), *([_render_resources(resources)] if resources else [])]
     return f'<{_TAG} name="{_attribute(skill.name)}">\n' + "\n\n".join(parts) + f"\n{CLOSING_TAG}"
+
+
+def render_answer(name: str, text: str) -> str:
+    """Return what a subagent has answered that worked a skill, in a tag of its own."""
+    shown, _ = strip_invisible(text)
+    return f'<{_ANSWER_TAG} name="{_attribute(name)}">\n{defuse(shown)}\n</{_ANSWER_TAG}>'
 
 
 def _documented_tools(skill: Skill) -> Iterable[str]:
@@ -161,13 +170,13 @@ def _render_resources(resources: Sequence[str]) -> str:
         left -= len(path) + 1
         if left < 0:
             break
-        shown.append(_defused(path))
+        shown.append(defuse(path))
     rest = len(resources) - len(shown)
     more = [f"… and {rest:,} more"] if rest else []
     return "\n".join([f"<{_RESOURCES_TAG}>", *shown, *more, f"</{_RESOURCES_TAG}>"])
 
 
-def _defused(text: str) -> str:
+def defuse(text: str) -> str:
     """Keep a text from ending or forging the wrapping around it, in whatever spelling a model might take for it."""
     return _TAG_LIKE.sub("&lt;", text)
 

@@ -23,6 +23,7 @@ from prowess.policy.choices import (
     ProjectTrust,
     Ranking,
     Refresh,
+    RunIn,
     SameName,
     Scan,
     ScriptConsent,
@@ -36,7 +37,17 @@ from prowess.policy.choices import (
     WorkFolder,
     WorkspaceAccess,
 )
-from prowess.policy.policy import STRICT_READING, Execution, Limits, Policy, Prompting, Reading, RunLimits, SourceRule
+from prowess.policy.policy import (
+    STRICT_READING,
+    Execution,
+    Limits,
+    Policy,
+    Prompting,
+    Reading,
+    RunLimits,
+    SourceRule,
+    Turns,
+)
 from prowess.policy.profiles import DEFAULT_PROFILE, PROFILES
 
 __all__ = [
@@ -65,6 +76,7 @@ __all__ = [
     "Ranking",
     "Reading",
     "Refresh",
+    "RunIn",
     "RunLimits",
     "SameName",
     "Scan",
@@ -76,6 +88,7 @@ __all__ = [
     "TokenCounting",
     "ToolSet",
     "TriggerUse",
+    "Turns",
     "UnknownKeys",
     "WorkFolder",
     "WorkspaceAccess",

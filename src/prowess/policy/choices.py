@@ -20,6 +20,7 @@ __all__ = [
     "ProjectTrust",
     "Ranking",
     "Refresh",
+    "RunIn",
     "SameName",
     "Scan",
     "ScriptConsent",
@@ -162,8 +163,21 @@ class ToolSet(StrEnum):
     """`activateSkill`."""
     REMCOCHAT = "remcochat"
     """`skills.activate`, `skills.readResource`."""
+    PYTHON = "python"
+    """`run_python` alone, whose code calls `skill`, `read_resource`, `run_script`, `search_skills`, `end_skill`."""
     NONE = "none"
     """None: the application uses the three tiers itself."""
+
+
+class RunIn(StrEnum):
+    """Where an agent works a skill."""
+
+    DECLARED = "declared"
+    """As the skill itself says, and as a model asks for it."""
+    FORK = "fork"
+    """Always in a subagent, which answers for it."""
+    HERE = "here"
+    """Always in the conversation itself."""
 
 
 class Consent(StrEnum):

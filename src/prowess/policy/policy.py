@@ -20,6 +20,7 @@ from prowess.policy.choices import (
     ProjectTrust,
     Ranking,
     Refresh,
+    RunIn,
     SameName,
     Scan,
     ScriptConsent,
@@ -34,7 +35,17 @@ from prowess.policy.choices import (
     WorkspaceAccess,
 )
 
-__all__ = ["STRICT_READING", "Execution", "Limits", "Policy", "Prompting", "Reading", "RunLimits", "SourceRule"]
+__all__ = [
+    "STRICT_READING",
+    "Execution",
+    "Limits",
+    "Policy",
+    "Prompting",
+    "Reading",
+    "RunLimits",
+    "SourceRule",
+    "Turns",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +166,30 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
+class Turns:
+    """How an agent leads a conversation, and how far it may go in one turn."""
+
+    instructions: str = ""
+    """What the model is told before it is told of skills."""
+    run_in: RunIn = RunIn.DECLARED
+    max_steps: int = 50
+    """Requests to the model in one turn."""
+    request_seconds: int = 120
+    """For an answer to begin, and again between any two pieces of it."""
+    attempts: int = 4
+    """How often a provider that fails is asked, in all."""
+    compact_tokens: int | None = None
+    """Length of a conversation at which it is compacted; None: 80% of the context window."""
+    keep_tokens: int = 20_000
+    """Of the latest messages, which compaction leaves as they are."""
+    max_forks: int = 16
+    """Subagents in one turn, those of subagents included."""
+    fork_depth: int = 2
+    """Subagents of subagents; one cannot work the skill of any that it is part of."""
+    fork_seconds: int = 600
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """Everything that the profiles differ in."""
 
@@ -179,4 +214,5 @@ class Policy:
     base_directory: BaseDirectory = BaseDirectory.SHARED
     prompting: Prompting = Prompting()
     execution: Execution = Execution()
+    turns: Turns = Turns()
     limits: Limits = Limits()

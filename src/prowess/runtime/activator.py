@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from prowess.activation.consent import Confirmation, Question
 from prowess.activation.receipts import AskedBy, Receipt, keep_arguments
+from prowess.catalog.rereading import read_manifest
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.disclosure.instructions import (
     Instructions,
@@ -19,8 +20,8 @@ from prowess.disclosure.instructions import (
 from prowess.disclosure.resources import LineRange, Resource, list_resources, read_resource
 from prowess.disclosure.tokens import TokenCounter
 from prowess.errors import BrokenSkill
-from prowess.policy import ToolSet
-from prowess.runtime.gate import NOT_ASKED, Gate
+from prowess.policy import RunIn, ToolSet
+from prowess.runtime.gate import NOT_ASKED, Gate, UseWish
 from prowess.runtime.keeper import SessionKey, SkillKeeper
 from prowess.runtime.shelf import Shelf
 from prowess.skill.skill import Skill
@@ -31,6 +32,8 @@ from prowess.state.store import StateStore
 __all__ = ["Activation", "Activator"]
 
 _LOG = logging.getLogger("prowess")
+_WITH_ARGUMENTS = (ToolSet.STANDARD, ToolSet.PYTHON)
+"""Whose instructions take arguments and stand in a tag; the others are as their documents have them."""
 _ATTEMPTS = 3
 """How often a skill is looked at again because it was changed meanwhile."""
 
@@ -116,8 +119,8 @@ class Activator:
             consent = self._gate.permit(
                 skill,
                 files,
+                UseWish(arguments or ""),
                 tool=tool,
-                arguments=arguments or "",
                 is_active=current is not None,
                 confirmation=confirmation,
             )
@@ -154,6 +157,27 @@ class Activator:
             self._store.enter_context(user=self._key.user, session=self._key.session, receipt=receipt.id)
         return _describe(taken, text, receipt, already=False)
 
+    def permit(self, skill: Skill, wish: UseWish, *, tool: str, confirmation: Confirmation | None) -> str:
+        """Return the digest of a skill's files, which may be used; whoever must be is asked first, or it raises."""
+        source = skill
+        skill, files = self._shelf.take(source)
+        is_active = self._find_current(skill, files) is not None
+        consent = self._gate.permit(skill, files, wish, tool=tool, is_active=is_active, confirmation=confirmation)
+        self._gate.check_unchanged(skill, files, consent, now=self._shelf.take(source)[1])
+        return files.digest
+
+    def judge(self, skill: Skill) -> tuple[Skill, FileSet]:
+        """Return a skill as its files declare it that the session sees now, and these.
+
+        The catalog may have found others since: what those ask for, nobody has agreed to.
+        """
+        taken, files = self._shelf.take(skill)
+        manifest = read_manifest(skill, taken.real, reading=self._keeper.policy.reading)
+        now = self._shelf.take(skill)[1]
+        if manifest is None or (now.digest, now.stamps) != (files.digest, files.stamps):
+            raise SkillChanged(f"skill '{skill.name}' was changed while it was read", hint="try again")
+        return skill._replace(manifest=manifest), files
+
     def holds(self, receipt: Receipt, skill: Skill) -> bool:
         """Whether the conversation has the instructions of an active skill as they are now, and may go by them."""
         skill, files = self._shelf.take(skill)
@@ -173,7 +197,7 @@ class Activator:
         source = skill
         skill, files = self._shelf.take(source)
         is_active = self._find_current(skill, files) is not None
-        consent = self._gate.permit(skill, files, tool="peek", arguments="", is_active=is_active, confirmation=None)
+        consent = self._gate.permit(skill, files, UseWish(), tool="peek", is_active=is_active, confirmation=None)
         instructions = self._read(skill, files, None)
         self._gate.check_unchanged(skill, files, consent, now=self._shelf.take(source)[1])
         return self._render(_Taken(skill, files, instructions, self._shelf.offer(source, files)))
@@ -198,7 +222,7 @@ class Activator:
         skill, files = self._shelf.take(source)
         is_active = self._find_current(skill, files) is not None
         consent = self._gate.permit(
-            skill, files, tool=tool, arguments=path, is_active=is_active, confirmation=confirmation
+            skill, files, UseWish(path), tool=tool, is_active=is_active, confirmation=confirmation
         )
         policy = self._keeper.policy
         found = read_resource(
@@ -214,11 +238,11 @@ class Activator:
             self._keeper.warn_once((skill.id, found.path), f"skill '{skill.name}': {found.path}: {found.notice}")
         return found
 
-    def question(self, skill: Skill, *, tool: str, arguments: str) -> Question | None:
+    def question(self, skill: Skill, *, tool: str, arguments: str, run_in: RunIn = RunIn.HERE) -> Question | None:
         """Return what a person would be asked before this call; None if nobody would be."""
         skill, files = self._shelf.take(skill)
         is_active = self._find_current(skill, files) is not None
-        return self._gate.question(skill, files, tool=tool, arguments=arguments, is_active=is_active)
+        return self._gate.question(skill, files, UseWish(arguments, run_in), tool=tool, is_active=is_active)
 
     # Texts
 
@@ -229,7 +253,7 @@ class Activator:
             skill,
             files=files.files if files.digest else (),
             limit_bytes=limit,
-            arguments=(arguments or "") if policy.tools is ToolSet.STANDARD else None,  # The others know no arguments.
+            arguments=(arguments or "") if policy.tools in _WITH_ARGUMENTS else None,
         )
         if found.size_bytes > limit:
             message = f"skill '{skill.name}': SKILL.md has {found.size_bytes:,} bytes and was cut at {limit:,}"
@@ -238,7 +262,7 @@ class Activator:
 
     def _render(self, taken: _Taken) -> str:
         text = render_instructions(taken.skill, taken.instructions, base_directory=taken.base)
-        if self._keeper.policy.tools is not ToolSet.STANDARD:
+        if self._keeper.policy.tools not in _WITH_ARGUMENTS:
             return text
         return wrap_instructions(taken.skill, text, resources=list_resources(taken.files.files))
 

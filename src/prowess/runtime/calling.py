@@ -11,15 +11,21 @@ from prowess.activation.consent import Confirmation, Question
 from prowess.activation.receipts import AskedBy
 from prowess.activation.tool_arguments import parse_arguments
 from prowess.activation.tool_dialects import find_tool
-from prowess.activation.tools import Role, Tool, make_tools
+from prowess.activation.tools import Role, Tool, make_python_tool, make_tools
 from prowess.catalog.views import View
 from prowess.disclosure.agreed_files import SkillChanged
+from prowess.disclosure.guidance import render_functions
 from prowess.disclosure.resources import parse_lines
 from prowess.errors import BrokenSkill, NotFound, ProwessError, Refused, ToolInputError, WorldError
+from prowess.execution.inline.python_workers import require_interpreter
 from prowess.execution.interpreters import is_script_name
 from prowess.execution.jobs import Listener
 from prowess.execution.sandbox import hear_nothing
+from prowess.policy import ToolSet
 from prowess.runtime.activator import Activation, Activator
+from prowess.runtime.delegation import Delegation
+from prowess.runtime.host_tools import HostTools, check_call
+from prowess.runtime.inline_python import InlinePython, name_functions, show_functions
 from prowess.runtime.planning import Planning
 from prowess.runtime.run_results import RunRequest
 from prowess.runtime.runner import Runner
@@ -29,7 +35,9 @@ from prowess.runtime.tool_results import (
     render_activation,
     render_deactivation,
     render_error,
+    render_fork,
     render_found,
+    render_host_tool,
     render_resource,
     render_run,
     render_skill_tool,
@@ -52,21 +60,54 @@ class Caller:
     """Offers the tools of one session, and carries out calls of them."""
 
     def __init__(
-        self, session: "Session", planning: Planning, *, activator: Activator, runner: Runner, toolsets: ToolsetTools
+        self,
+        session: "Session",
+        planning: Planning,
+        *,
+        activator: Activator,
+        runner: Runner,
+        toolsets: ToolsetTools,
+        delegation: Delegation,
+        host: HostTools,
+        python: InlinePython,
     ) -> None:
         self._session = session
         self._planning = planning
         self._activator = activator
         self._runner = runner
         self._toolsets = toolsets
+        self._delegation = delegation
+        self._host = host
+        self._python = python
         self._lock = threading.Lock()
         self._tools_of: tuple[View, tuple[Skill, ...], bool, tuple[Tool, ...]] | None = None
 
     # Which there are
 
     def tools(self) -> tuple[Tool, ...]:
-        """Return the tools that the model is offered now: those of the policy, and those of active skills."""
-        return (*self._general_tools(), *(one.tool for one in self._skill_tools()))
+        """Return the tools that the model is offered now: those of the policy, of the application, of active skills.
+
+        Where it writes Python, it is offered only what runs that, and these are functions for it.
+        """
+        if self._is_python:
+            require_interpreter()
+            return (make_python_tool(),) if self.standing_tools() else ()
+        return self._all_tools()
+
+    @property
+    def _is_python(self) -> bool:
+        return self._session.policy.tools is ToolSet.PYTHON
+
+    def _all_tools(self) -> tuple[Tool, ...]:
+        return (*self.standing_tools(), *self.skill_tools())
+
+    def standing_tools(self) -> tuple[Tool, ...]:
+        """Return the tools that do not depend on what is active, as a model or its code can call them."""
+        return (*self._general_tools(), *self._host.tools)
+
+    def skill_tools(self) -> tuple[Tool, ...]:
+        """Return the tools that active skills bring, as a model or its code can call them."""
+        return tuple(one.tool for one in self._skill_tools())
 
     def _general_tools(self) -> tuple[Tool, ...]:
         view = self._session.view()
@@ -82,7 +123,12 @@ class Caller:
         seen = (*view.visible, *hidden)
         names = callable_names(view) or tuple(skill.name for skill in seen)
         runs = self._runner.workbench.policy.enabled and any(map(has_scripts, seen))
-        made = make_tools(self._session.policy.tools, names=names, without=() if runs else (Role.RUN,))
+        made = make_tools(
+            self._session.policy.tools,
+            names=names,
+            without=() if runs else (Role.RUN,),
+            forks=self._delegation.possible,
+        )
         with self._lock:
             self._tools_of = (view, hidden, scripted, made)
         return made
@@ -90,7 +136,9 @@ class Caller:
     def _skill_tools(self) -> tuple[SkillTool, ...]:
         skills = self._session.active_skills()
         bringing = [skill for skill in skills if skill.manifest.behaviour.toolsets]
-        return tuple(one for skill in bringing for one in self._toolsets.find(skill, label=_label(skill, skills)))
+        found = (one for skill in bringing for one in self._toolsets.find(skill, label=_label(skill, skills)))
+        taken = {tool.name for tool in self._host.tools}
+        return tuple(one for one in found if one.tool.name not in taken)
 
     # Calls
 
@@ -103,6 +151,32 @@ class Caller:
         listener: Listener = hear_nothing,
     ) -> ToolResult:
         """Carry out a tool call of a model. What the model or the user can set right comes back as an error result."""
+        if self._is_python:
+            return self._run_python(tool, arguments, listener)
+        return self._call(tool, arguments, confirmation, listener)
+
+    def _run_python(self, tool: str, arguments: Mapping[str, object] | str, listener: Listener) -> ToolResult:
+        """Run code whose functions are the tools that would be offered one by one."""
+        found: Tool | None = None
+        try:
+            found = find_tool(self.tools(), tool)
+            given = parse_arguments(found, arguments)
+            return self._python.run(
+                found,
+                given["code"],
+                functions=self._all_tools(),
+                call=lambda name, inner: self._call(name, inner, None, listener),
+            )
+        except (ToolInputError, Refused) as error:
+            return self._fail(tool, found, error)
+
+    def _call(
+        self,
+        tool: str,
+        arguments: Mapping[str, object] | str,
+        confirmation: Confirmation | None,
+        listener: Listener,
+    ) -> ToolResult:
         found: Tool | None = None
         try:
             found, one = self._find(tool)
@@ -110,6 +184,8 @@ class Caller:
                 return render_skill_tool(
                     found.name, one, self._toolsets.call(one, arguments, confirmation=confirmation)
                 )
+            if found.role is Role.HOST:
+                return self._call_host(found, arguments)
             given = parse_arguments(replace(found, name=tool), arguments)  # Complaints use the name that was called.
             return self._carry_out(found, given, confirmation, listener)
         except (ToolInputError, Refused, NotFound, BrokenSkill, SkillChanged) as error:
@@ -121,7 +197,7 @@ class Caller:
 
     def _find(self, name: str) -> tuple[Tool, SkillTool | None]:
         """Return the tool of this name, with its skill if one brings it. Those are listed only if no other is meant."""
-        general = self._general_tools()
+        general = self.standing_tools()
         with suppress(ToolInputError):
             return find_tool(general, name), None
         brought = {one.tool.name: one for one in self._skill_tools()}
@@ -139,8 +215,11 @@ class Caller:
         tool_set = self._session.policy.tools
         match tool.role:
             case Role.ACTIVATE:
+                skill = self._session.find_usable(given["name"])
+                if self._delegation.decides(skill, asked=given.get("run_in", "")):
+                    return self._delegate(tool, skill, _find_prompt(given), confirmation)
                 activation = self._activator.activate(
-                    self._session.find_usable(given["name"]),
+                    skill,
                     tool=tool.name,
                     asked_by=AskedBy.MODEL,
                     arguments=given.get("arguments"),
@@ -172,13 +251,42 @@ class Caller:
                     listener=listener,
                 )
                 return render_run(tool.name, result)
-            case Role.TOOLSET:
+            case Role.TOOLSET | Role.HOST | Role.PYTHON:
                 raise AssertionError("unreachable")
+
+    def _call_host(self, tool: Tool, arguments: Mapping[str, object] | str) -> ToolResult:
+        given, subject = self._host.prepare(tool, arguments)
+        notices = check_call(
+            tool.name,
+            subject,
+            skills=self._session.ruling_skills(),
+            policy=self._session.policy.execution.allowed_tools,
+            rights=self._session.rights,
+            workspace=self._runner.workbench.workspace,
+        )
+        return render_host_tool(tool.name, self._host.call(tool, given, notices=notices))
+
+    def _delegate(self, tool: Tool, skill: Skill, prompt: str, confirmation: Confirmation | None) -> ToolResult:
+        result = self._delegation.delegate(
+            skill, prompt, tool=tool.name, asked_by=AskedBy.MODEL, confirmation=confirmation
+        )
+        return render_fork(tool.name, self._session.policy.tools, skill, result)
 
     def announce(self, activation: Activation) -> Activation:
         """Return what a user's activation tells the model, with the tools that it brings; whoever must be is asked."""
         found = self._survey(activation)
-        return activation if found is None else replace(activation, text=f"{activation.text}\n\n{found.sentence}")
+        return activation if found is None else replace(activation, text=f"{activation.text}\n\n{self._tell(found)}")
+
+    def _tell(self, found: Survey) -> str:
+        """Return what a model is told of the tools that a skill brings; code calls them by the names of functions."""
+        if not self._is_python or not found.tools:
+            return found.sentence
+        functions = name_functions(self._all_tools())
+        names = {tool.name: name for name, tool in functions.items() if tool.role is Role.TOOLSET}
+        known = [(one, names[one.tool.name]) for one in found.tools if one.tool.name in names]
+        called = tuple(replace(one, tool=replace(one.tool, name=name)) for one, name in known)
+        declared = render_functions(show_functions(one.tool for one in called))
+        return "\n\n".join(part for part in (replace(found, tools=called).sentence, declared) if part)
 
     def _survey(self, activation: Activation) -> Survey | None:
         """List the tools of a skill that was switched on now; None if it brings none."""
@@ -192,20 +300,26 @@ class Caller:
         if found is None:
             return result
         names = [one.tool.name for one in found.tools]
-        return with_skill_tools(result, self._session.policy.tools, names=names, said=found.sentence)
+        return with_skill_tools(result, self._session.policy.tools, names=names, said=self._tell(found))
 
     def question(self, tool: str, arguments: Mapping[str, object] | str) -> Question | None:
         """Return what a person must be asked before this call; None if the call is safe, or hopeless, as it is."""
+        if self._is_python:
+            return None  # Nobody knows what code will call.
         try:
             found, one = self._find(tool)
+            if found.role is Role.HOST:
+                return None
             if one is not None:
                 return self._toolsets.question(one, arguments)
             given = parse_arguments(found, arguments)
             match found.role:
                 case Role.ACTIVATE | Role.READ:
-                    about = given.get("path") if found.role is Role.READ else given.get("arguments")
                     skill = self._session.find_usable(given["name"])
-                    return self._activator.question(skill, tool=found.name, arguments=about or "")
+                    if found.role is Role.ACTIVATE and self._delegation.decides(skill, asked=given.get("run_in", "")):
+                        return self._delegation.question(skill, _find_prompt(given), tool=found.name)
+                    about = given.get("path" if found.role is Role.READ else "arguments", "")
+                    return self._activator.question(skill, tool=found.name, arguments=about)
                 case Role.RUN:
                     return self._runner.question(
                         self._session.find_usable(given["name"]),
@@ -214,7 +328,7 @@ class Caller:
                         request=RunRequest(input=given.get("input")),
                         tool=found.name,
                     )
-                case Role.SEARCH | Role.DEACTIVATE | Role.TOOLSET:
+                case _:
                     return None
         except (ToolInputError, Refused, NotFound, BrokenSkill, WorldError):
             return None
@@ -227,6 +341,11 @@ def _label(skill: Skill, active: Sequence[Skill]) -> str:
     """
     first = next((other for other in active if other.name == skill.name), skill)
     return skill.name if first.id == skill.id else skill.id
+
+
+def _find_prompt(given: Mapping[str, Any]) -> str:
+    """Return what a skill is to be applied to, under whichever name the tool has it."""
+    return given.get("prompt") or given.get("arguments") or ""
 
 
 def has_scripts(skill: Skill) -> bool:

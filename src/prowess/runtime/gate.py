@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prowess.activation.consent import (
     Allow,
@@ -23,18 +23,33 @@ from prowess.catalog.switches import switch_key
 from prowess.catalog.views import Reason
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.errors import Refused
-from prowess.policy import Consent, SessionMemory
+from prowess.policy import Consent, RunIn, SessionMemory
+from prowess.runtime.forking import name_work
 from prowess.runtime.keeper import SessionKey, SkillKeeper
 from prowess.runtime.pending_questions import Call, PendingQuestions
 from prowess.skill.skill import Skill
 from prowess.sources.skill_files import FileSet
 from prowess.state.store import StateStore
 
-__all__ = ["NOT_ASKED", "Gate", "RunWish"]
+__all__ = ["NOT_ASKED", "Gate", "RunWish", "UseWish"]
 
 _MEND_FOLDER = "mend the skill's folder; `prowess validate` shows what is wrong"
 NOT_ASKED = ("not-asked", "trusted")
 """Reasons to let a skill pass whatever its files are."""
+
+
+@dataclass(frozen=True, slots=True)
+class UseWish:
+    """What a call wants a skill for."""
+
+    given: str = ""
+    """Its arguments, the path of one of its files, or the prompt of a subagent."""
+    run_in: RunIn = RunIn.HERE
+
+    @property
+    def text(self) -> str:
+        """All of it, for a call to be told from others by."""
+        return name_work(self.given) if self.run_in is RunIn.FORK else self.given
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +63,8 @@ class RunWish:
     packages: tuple[str, ...] = ()
     given: str = ""
     """A digest of what else the call hands over, so that a confirmation is for the very same."""
+    input: str = ""
+    """What a script gets of that, as JSON, for a person to see."""
 
     @property
     def text(self) -> str:
@@ -75,13 +92,12 @@ class Gate:
         self._pending = pending
         self._clock = clock
 
-    def question(self, skill: Skill, files: FileSet, *, tool: str, arguments: str, is_active: bool) -> Question | None:
+    def question(self, skill: Skill, files: FileSet, wish: UseWish, *, tool: str, is_active: bool) -> Question | None:
         """Return what a person would be asked before this call; None if nobody would be."""
         match self._decide(skill, files, is_active=is_active):
             case Ask():
-                question = self._ask_about(skill, files, tool=tool)
-                call = Call(self._key.session, tool, skill.id, arguments, files.digest)
-                self._pending.add(question.id, call)
+                question = self._ask_about(skill, files, wish, tool=tool)
+                self._pending.add(question.id, self._call(skill, files, tool, wish))
                 return question
             case Allow() | Deny():
                 return None
@@ -90,14 +106,14 @@ class Gate:
         self,
         skill: Skill,
         files: FileSet,
+        wish: UseWish,
         *,
         tool: str,
-        arguments: str,
         is_active: bool,
         confirmation: Confirmation | None,
     ) -> str:
         """Return why the call is allowed, or raise. A no that comes with the call always counts."""
-        call = Call(self._key.session, tool, skill.id, arguments, files.digest)
+        call = self._call(skill, files, tool, wish)
         match self._decide(skill, files, is_active=is_active):
             case Allow(reason):
                 if confirmation is not None:
@@ -111,7 +127,7 @@ class Gate:
                 answer = self._pending.redeem(confirmation, call)
                 return self._settle(skill, files, answer, given_by="confirmation")
             case Ask():
-                return self._ask(skill, files, tool=tool, is_active=is_active)
+                return self._ask(skill, files, wish, tool=tool, is_active=is_active)
 
     def question_run(
         self, skill: Skill, files: FileSet, wish: RunWish, *, tool: str, is_active: bool
@@ -119,7 +135,7 @@ class Gate:
         """Return what a person would be asked before this run; None if nobody would be."""
         match self._decide_run(skill, files, wish, is_active=is_active):
             case Ask():
-                question = self._ask_about(skill, files, tool=tool, wish=wish)
+                question = self._ask_about(skill, files, wish, tool=tool)
                 self._pending.add(question.id, self._call(skill, files, tool, wish))
                 return question
             case Allow() | Deny():
@@ -163,7 +179,7 @@ class Gate:
                 case Deny():
                     raise _refused(skill, Scope.ALWAYS, wish)
                 case Ask():
-                    answer = self._asker.ask(self._ask_about(skill, files, tool=tool, wish=wish))
+                    answer = self._asker.ask(self._ask_about(skill, files, wish, tool=tool))
                     return self._settle(skill, files, answer, given_by=self._asker.name, wish=wish)
 
     def _decide_run(self, skill: Skill, files: FileSet, wish: RunWish, *, is_active: bool) -> Verdict:
@@ -180,7 +196,7 @@ class Gate:
             digest=files.digest,
         )
 
-    def _call(self, skill: Skill, files: FileSet, tool: str, wish: RunWish) -> Call:
+    def _call(self, skill: Skill, files: FileSet, tool: str, wish: UseWish | RunWish) -> Call:
         return Call(self._key.session, tool, skill.id, wish.text, files.digest)
 
     def _honour(
@@ -212,7 +228,7 @@ class Gate:
                 what = "nobody has agreed to it as it is now, so its activation asks"
                 return Reason("consent-needed", what, self._way_to_consent(skill))
 
-    def _ask(self, skill: Skill, files: FileSet, *, tool: str, is_active: bool) -> str:
+    def _ask(self, skill: Skill, files: FileSet, wish: UseWish, *, tool: str, is_active: bool) -> str:
         """Ask the person, unless another call has the answer meanwhile."""
         with self._pending.asking(self._key.session, files.digest):
             match self._decide(skill, files, is_active=is_active):
@@ -221,7 +237,7 @@ class Gate:
                 case Deny():
                     raise _refused(skill, Scope.ALWAYS)
                 case Ask():
-                    answer = self._asker.ask(self._ask_about(skill, files, tool=tool))
+                    answer = self._asker.ask(self._ask_about(skill, files, wish, tool=tool))
                     return self._settle(skill, files, answer, given_by=self._asker.name)
 
     def check_unchanged(self, skill: Skill, files: FileSet, consent: str, *, now: FileSet) -> None:
@@ -285,13 +301,12 @@ class Gate:
             return f"`prowess grants --allow {skill.name} --session ID` gives it, or --yes for one call"
         return "--yes gives it for one call; each task asks anew"
 
-    def _ask_about(self, skill: Skill, files: FileSet, *, tool: str, wish: RunWish | None = None) -> Question:
-        act = Act.USE if wish is None else Act.RUN
+    def _ask_about(self, skill: Skill, files: FileSet, wish: UseWish | RunWish, *, tool: str) -> Question:
+        act = Act.RUN if isinstance(wish, RunWish) else Act.USE
         former = self._store.find_former_grant(
             user=self._key.user, skill=switch_key(skill), digest=files.digest, act=act
         )
-        about = wish or RunWish("")
-        return Question(
+        question = Question(
             os.urandom(16).hex(),
             self._key.session,
             tool,
@@ -306,11 +321,14 @@ class Gate:
             allowed_tools=skill.manifest.allowed_tools or (),
             permissions=skill.manifest.behaviour.permissions,
             act=act,
-            script=about.script,
-            arguments=about.arguments,
-            powers=about.powers,
-            packages=about.packages,
         )
+        match wish:
+            case UseWish(given, run_in):
+                return replace(question, arguments=(given,) if given else (), forks=run_in is RunIn.FORK)
+            case RunWish(script, arguments, powers, packages):
+                return replace(
+                    question, script=script, arguments=arguments, powers=powers, packages=packages, input=wish.input
+                )
 
 
 def _name(wish: RunWish) -> str:

@@ -118,7 +118,7 @@ class Planning:
         `favours` says which skills come first, if there is not room for all; without it, the query and the past do.
         """
         policy = self._settings.policy
-        search_tool = "search_skills" if policy.tools is ToolSet.STANDARD else ""
+        search_tool = "search_skills" if policy.tools in (ToolSet.STANDARD, ToolSet.PYTHON) else ""
         form = form or self.form
         budget = policy.prompting.budget if budget is None else budget
         plan = plan_catalog(view, form=form, budget=budget, counter=self.counter, search_tool=search_tool)

@@ -10,13 +10,17 @@ from prowess.activation.triggers import Triggered
 from prowess.catalog.views import View
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.disclosure.guidance import render_fallback
+from prowess.disclosure.instructions import render_answer
 from prowess.errors import BrokenSkill, NotFound, ProwessError, Refused, ToolInputError
+from prowess.execution.stopping import Stopped
 from prowess.policy import Policy, TriggerUse
 from prowess.runtime.activator import Activation, Activator
+from prowess.runtime.delegation import Delegation
+from prowess.runtime.forking import ForkResult
 from prowess.runtime.planning import SIGNS, Planning
 from prowess.skill.skill import Skill
 
-__all__ = ["Reception", "Refusal", "ToolUse", "receive"]
+__all__ = ["ForkAnswer", "Reception", "Refusal", "ToolUse", "receive"]
 
 _MAX_TRIGGERED = 3
 """Skills that one message may activate by triggers."""
@@ -38,6 +42,14 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class ForkAnswer:
+    """A skill that was called for and worked by a subagent, and what that has answered."""
+
+    skill: Skill
+    result: ForkResult
+
+
+@dataclass(frozen=True, slots=True)
 class Reception:
     """A message as the model should get it, and what came of the skills that it calls for."""
 
@@ -47,6 +59,8 @@ class Reception:
     refusals: tuple[Refusal, ...] = ()
     triggered: tuple[Triggered, ...] = ()
     """What in the message speaks for skills, activated or not."""
+    answers: tuple[ForkAnswer, ...] = ()
+    """Of the subagents that have worked skills which the message mentions."""
     content: str = ""
     """The instructions that go into the conversation with the message."""
     system: str = ""
@@ -69,10 +83,12 @@ def receive(
     policy: Policy,
     planning: Planning,
     tools: ToolUse,
+    delegation: Delegation,
 ) -> Reception:
     """Return what becomes of a message. A skill that is refused or broken does not stop the others.
 
-    `announce` adds to an activation what else it brings, where the model can call tools.
+    Skills that are for a subagent are worked by one, which takes its time. `announce` adds to an activation what else
+    it brings, where the model can call tools.
     """
     called = {skill.name: skill for skill in reversed(view.invocable)}
     parsed = parse_message(message, names=called, signs=SIGNS[policy.mentions])
@@ -81,23 +97,31 @@ def receive(
     if policy.triggers is TriggerUse.ACTIVATE:
         wanted += _find_triggered(view, triggered, wanted)
     activations: list[Activation] = []
+    answers: list[ForkAnswer] = []
     refusals: list[Refusal] = []
     for one in wanted:
         try:
+            if tools is ToolUse.ON and delegation.decides(one.skill):
+                if one.mention:  # A trigger begins no subagent, nor brings its work here: the model may call for one.
+                    answers.append(one.delegate(delegation, parsed.text))
+                continue
             activation = one.activate(activator)
             activations.append(announce(activation) if tools is ToolUse.ON else activation)
         except (Refused, BrokenSkill, NotFound, ToolInputError, SkillChanged) as error:
             refusals.append(Refusal(one.skill.name, error))
-    reception = Reception(parsed.text, tuple(activations), tuple(refusals), triggered)
+            if isinstance(error, Stopped):  # Nobody is asked about the others any more.
+                break
     texts = _recall(activator, activations, tools)
+    told = [*texts, *(render_answer(one.skill.name, one.result.text) for one in answers)]
     return Reception(
-        reception.text,
-        reception.activations,
-        reception.refusals,
+        parsed.text,
+        tuple(activations),
+        tuple(refusals),
         triggered,
-        content="\n\n".join(texts) if tools is ToolUse.ON else "",
+        tuple(answers),
+        content="\n\n".join(told) if tools is ToolUse.ON else "",
         system=render_fallback(texts) if tools is ToolUse.OFF else "",
-        reply=_reply(activations, refusals) if parsed.bare else "",
+        reply=_reply(activations, refusals) if parsed.bare and not answers else "",
     )
 
 
@@ -113,6 +137,10 @@ class _Wanted:
         return activator.activate(
             self.skill, tool="message", asked_by=self.asked_by, arguments=arguments, trigger=self.trigger
         )
+
+    def delegate(self, delegation: Delegation, text: str) -> ForkAnswer:
+        result = delegation.delegate(self.skill, text, tool="message", asked_by=self.asked_by)
+        return ForkAnswer(self.skill, result)
 
 
 def _find_triggered(view: View, triggered: Sequence[Triggered], wanted: Sequence[_Wanted]) -> list[_Wanted]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from prowess.activation.consent import Confirmation, Question
 from prowess.activation.grants import Act, Decision
 from prowess.activation.receipts import AskedBy, RunReceipt, SessionRecord, keep_arguments
+from prowess.catalog.rereading import read_manifest
 from prowess.containers.mounts import Mount
 from prowess.copies.versions import Pin
 from prowess.disclosure.agreed_files import SkillChanged
@@ -21,6 +22,7 @@ from prowess.execution.jobs import (
 )
 from prowess.execution.rules.rights import Rights
 from prowess.execution.sandbox import hear_nothing
+from prowess.execution.stopping import check_stopped
 from prowess.execution.toolsets.toolset_protocol import REPLY_FILE
 from prowess.runtime.gate import Gate, RunWish
 from prowess.runtime.job_making import World, locate_inside, make_job
@@ -83,7 +85,7 @@ class Runner:
             source, files, pin = self.hold(skill, stack, script=script)
             preparation = self.prepare(source, files, pin, request=request, progress=progress)
             prepared = preparation.script(self._shorten(source, script), arguments)
-            consent = self.permit(source, files, prepared.wish, tool=tool, confirmation=confirmation)
+            consent = self.permit(source, files, _tell_input(prepared), tool=tool, confirmation=confirmation)
             command = (*prepared.command, f"{locate_inside(source)}/{prepared.wish.script}", *arguments)
             return self.carry_out(
                 source,
@@ -105,7 +107,7 @@ class Runner:
             source, files, pin = self.hold(skill, stack, script=script)
             preparation = self.prepare(source, files, pin, request=request)
             prepared = preparation.script(self._shorten(source, script), arguments)
-            return self.inquire(source, files, prepared.wish, tool=tool)
+            return self.inquire(source, files, _tell_input(prepared), tool=tool)
 
     def _shorten(self, skill: Skill, script: str) -> str:
         """Return a script's path in its skill's folder, which may be named by where a run or the model sees that."""
@@ -125,15 +127,19 @@ class Runner:
             )
 
     def hold(self, skill: Skill, stack: ExitStack, *, script: str = "") -> tuple[Skill, FileSet, Pin]:
-        """Return a skill and its files as the session sees them, with a hold on that very version."""
+        """Return a skill and its files as the session sees them, with a hold on that very version.
+
+        What the skill asks for is what that version asks for, whatever the catalog has found since.
+        """
         for _ in range(_ATTEMPTS):
             taken, files = self._shelf.take(skill)
             # Nobody can agree to it, or somebody has said no: then nothing more is found out about it, nor told of it.
             if not files.digest or self.is_refused(taken, files):
                 self._gate.permit_run(taken, files, RunWish(script), tool="run", is_active=False, confirmation=None)
             pin = stack.enter_context(self._shelf.pin(skill))
-            if pin.digest == files.digest:
-                return taken, files, pin
+            manifest = read_manifest(skill, pin.folder, reading=self.workbench.reading)
+            if pin.digest == files.digest and manifest is not None:
+                return taken._replace(manifest=manifest), files, pin
         raise SkillChanged(f"skill '{skill.name}' keeps changing", hint="try again when it is settled")
 
     def prepare(
@@ -190,6 +196,7 @@ class Runner:
             packages = self._install(prepared, stack, progress)
             world = World(self.workbench.policy, self.workbench.workspace, pin.folder, packages, helper)
             job = make_job(skill, prepared, command, request, world=world)
+            check_stopped()  # A person may have taken longer to agree than anybody wanted to wait.
             self._store.open_session(
                 SessionRecord(receipt.user, receipt.session, receipt.agent, receipt.at, receipt.at)
             )
@@ -255,6 +262,11 @@ class Runner:
             powers=prepared.wish.powers,
             at=self._clock(),
         )
+
+
+def _tell_input(prepared: Prepared) -> RunWish:
+    """Return the wish of a script with what it is given, so that a person sees all that it would work on."""
+    return replace(prepared.wish, input=prepared.input.decode()) if prepared.input is not None else prepared.wish
 
 
 def _finish(receipt: RunReceipt, ended: Ended, left: Sequence[OutputFile], *, at: float) -> RunReceipt:

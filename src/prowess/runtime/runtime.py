@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 
-from prowess.activation.consent import ConsentAsker, HeadlessAsker
+from prowess.activation.consent import ConsentAsker, HeadlessAsker, Question
+from prowess.activation.conversations import ConversationRecord, ModelUsage, TurnReceipt
 from prowess.activation.grants import POWERS, Act, Decision, Grant, find_unknown_power, sort_powers
 from prowess.activation.receipts import Receipt, RunReceipt, SessionRecord, UsageReport
 from prowess.catalog.catalog import Catalog
@@ -29,10 +30,14 @@ from prowess.copies.personal import PersonalSkills
 from prowess.copies.sync import SyncReport
 from prowess.disclosure.planner import Plan
 from prowess.errors import NotFound, Refused, SettingsError
+from prowess.execution.inline.python_workers import PythonWorkers
 from prowess.execution.rules.rights import EVERYTHING, Rights, intersect
 from prowess.policy import BaseDirectory, CatalogText, NetworkUse, Policy, SessionMemory
+from prowess.runtime.changed_texts import TextChange, read_changed_texts
 from prowess.runtime.copying import Copying, Look, Progress
+from prowess.runtime.forking import Forker
 from prowess.runtime.gate import Gate
+from prowess.runtime.host_tools import HostTool
 from prowess.runtime.keeper import SessionKey
 from prowess.runtime.own_skills import find_own, open_personal
 from prowess.runtime.pending_questions import PendingQuestions
@@ -84,8 +89,10 @@ class Runtime:
         self.store: StateStore = store or open_store(settings.database, state_file=settings.state_file)
         self._plugins = Plugins()
         self._choice = SourceChoice(settings, self.store, self._plugins, given=skills)
-        self._asker: ConsentAsker = asker or HeadlessAsker()
+        self.asker: ConsentAsker = asker or HeadlessAsker()
+        """Who puts questions of consent to a person, unless a session has another."""
         self.workbench = Workbench(settings)
+        self.python = PythonWorkers()
         self._probe: Probe = probe or self.workbench.make_probe()
         self._lock = threading.RLock()
         self._views: dict[str, tuple[object, View]] = {}
@@ -131,6 +138,7 @@ class Runtime:
                 for task in self._keys.open_tasks():
                     self.end_session(task)
             finally:
+                self.python.close()
                 self.workbench.close()
                 self.copying.close()
                 self._digests.close()
@@ -164,11 +172,14 @@ class Runtime:
         skills: Sequence[str] | None = None,
         asker: ConsentAsker | None = None,
         rights: Rights = EVERYTHING,
+        forker: Forker | None = None,
+        tools: Sequence[HostTool] = (),
     ) -> Session:
         """Return the chat or task of this id; without one, a task of its own that nobody finds again.
 
         `skills` narrows what the agent may see: names or ids. `asker` counts for this session only. `rights` are those
-        of whoever opens it: scripts and tools get nothing beyond them, nor beyond what the settings allow.
+        of whoever opens it: scripts and tools get nothing beyond them, nor beyond what the settings allow. `forker` has
+        subagents work skills, as an `Agent` does. `tools` are the application's own, offered beside those for skills.
         """
         with self._lock:
             key = SessionKey(self.settings.place.user, self._keys.choose(session_id), agent)
@@ -178,9 +189,11 @@ class Runtime:
             session_id or key.session,
             key,
             memory=memory,
-            asker=asker or self._asker,
+            asker=asker or self.asker,
             allowlist=skills,
             rights=intersect(self.rights, rights),
+            forker=forker,
+            tools=tools,
         )
 
     def end_session(self, session_id: str) -> bool:
@@ -190,6 +203,7 @@ class Runtime:
         try:
             return self.store.end_session(user=self.settings.place.user, session=key, at=self.clock())
         finally:
+            self.python.forget(key)
             self.copying.end_task(session_id)  # Now that no receipt holds the versions behind its copies.
 
     def sessions(self) -> tuple[SessionRecord, ...]:
@@ -208,9 +222,42 @@ class Runtime:
 
     def usage(self, *, days: int | None = None) -> UsageReport:
         """Return how much skills were used, in the last days or ever."""
-        since = 0.0 if days is None else self.clock() - days * _DAY_SECONDS
-        user = self.settings.place.user
+        since, user = self._days_ago(days), self.settings.place.user
         return UsageReport(self.store.count_sessions(user=user, since=since), self.store.usage(user=user, since=since))
+
+    def _days_ago(self, days: int | None) -> float:
+        return 0.0 if days is None else self.clock() - days * _DAY_SECONDS
+
+    # Conversations
+
+    def conversations(self, *, limit: int = 1_000) -> tuple[ConversationRecord, ...]:
+        """Return the conversations that are remembered, the one used last first."""
+        return self.store.conversations(user=self.settings.place.user, limit=limit)
+
+    def name_conversation(self, session_id: str, title: str) -> bool:
+        """Give a conversation a title; an empty one takes it back. Say whether the conversation is known."""
+        key = self._keys.find(session_id)
+        return self.store.name_conversation(user=self.settings.place.user, session=key, title=title)
+
+    def forget_conversation(self, session_id: str) -> bool:
+        """Forget what was said in a conversation, and end its session; say whether either was known.
+
+        Receipts, which hold none of it, stay.
+        """
+        key = self._keys.find(session_id)
+        forgotten = self.store.forget_conversation(user=self.settings.place.user, session=key)
+        return self.end_session(session_id) or forgotten
+
+    def turns(
+        self, session_id: str | None = None, *, parent: str | None = None, limit: int = 1_000
+    ) -> tuple[TurnReceipt, ...]:
+        """Return the receipts of turns of a session, of the forks of a turn by its id, or of all, newest first."""
+        key = None if session_id is None else self._keys.find(session_id)
+        return self.store.turns(user=self.settings.place.user, session=key, parent=parent, limit=limit)
+
+    def model_usage(self, *, days: int | None = None) -> tuple[ModelUsage, ...]:
+        """Return how much each model was used, in the last days or ever, the one with most tokens first."""
+        return self.store.model_usage(user=self.settings.place.user, since=self._days_ago(days))
 
     # Skills
 
@@ -275,7 +322,7 @@ class Runtime:
             return explanation
         more = [*self.planning.explain(view, shown, query)]
         key = SessionKey(self.settings.place.user, "", agent)
-        gate = Gate(self, self.store, key, asker=self._asker, pending=self.pending, clock=self.clock)
+        gate = Gate(self, self.store, key, asker=self.asker, pending=self.pending, clock=self.clock)
         consent = gate.explain(shown, self.files(shown))
         more += [consent] if consent else []
         more += [Reason(one.code, one.message, one.remedy) for one in self.script_problems(shown)]
@@ -500,6 +547,12 @@ class Runtime:
         )
         self.store.set_grant(grant)
         return grant
+
+    def changed_texts(self, question: Question) -> tuple[TextChange, ...]:
+        """Return the new and the changed texts that a question is about, where the former version is still kept."""
+        if not question.changes:
+            return ()
+        return read_changed_texts(question, self.catalog().find(question.skill), self.copying.versions)
 
     def revoke(self, name: str | None = None) -> int:
         """Forget what the user decided on a skill, or on all; return how many decisions there were.

@@ -1,7 +1,8 @@
 """The Session: one chat or task, with its prompt, its tools and its calls."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -9,31 +10,37 @@ from prowess.activation.consent import Confirmation, ConsentAsker, Question
 from prowess.activation.mentions import Completion, complete_mention
 from prowess.activation.receipts import AskedBy, Receipt
 from prowess.activation.tool_dialects import Dialect, render_tools, wire_name
+from prowess.activation.tools import Tool
 from prowess.catalog.views import View
 from prowess.containers.mounts import Mount, Permissions, make_permissions
 from prowess.copies.sync import SyncReport
 from prowess.copies.versions import Pin
 from prowess.disclosure.deltas import CatalogDelta
-from prowess.disclosure.guidance import choose_guidance, render_prompt
+from prowess.disclosure.guidance import add_functions, choose_guidance, render_active_names, render_prompt
 from prowess.disclosure.planner import Plan
 from prowess.disclosure.reattachment import Reattachment, plan_reattachment
 from prowess.disclosure.resources import LineRange, Resource, list_resources
 from prowess.errors import Refused, ToolInputError, WorldError
 from prowess.execution.jobs import Listener
 from prowess.execution.rules.permission_tags import normalise_tags
-from prowess.execution.rules.rights import Rights, check_tags
+from prowess.execution.rules.rights import Rights, check_tags, intersect
 from prowess.execution.sandbox import hear_nothing
-from prowess.policy import Policy, SessionMemory
+from prowess.policy import AllowedTools, Policy, SessionMemory, ToolSet
 from prowess.runtime.activator import Activation, Activator
 from prowess.runtime.calling import Caller
 from prowess.runtime.copying import Progress
+from prowess.runtime.delegation import Delegation
+from prowess.runtime.forking import Forker, ForkResult, ForkWish
 from prowess.runtime.gate import Gate
+from prowess.runtime.host_tools import HostTool, HostTools, taken_names
+from prowess.runtime.inline_python import InlinePython, show_functions, show_skill_functions
 from prowess.runtime.keeper import SessionKey
 from prowess.runtime.planning import Found
 from prowess.runtime.prompter import Prompter
 from prowess.runtime.reception import Reception, ToolUse, receive
 from prowess.runtime.run_results import RunRequest, RunResult
 from prowess.runtime.runner import Runner
+from prowess.runtime.session_keys import make_fork_id
 from prowess.runtime.shelf import Shelf, name_view
 from prowess.runtime.skill_names import find_by_path, unknown_skill
 from prowess.runtime.tool_checks import check_tool
@@ -69,15 +76,22 @@ class Session:
         asker: ConsentAsker,
         allowlist: Sequence[str] | None = None,
         rights: Rights,
+        forker: Forker | None = None,
+        tools: Sequence[HostTool] = (),
+        bound_by: Sequence[Skill] = (),
     ) -> None:
         self.id = session_id
         self.agent = key.agent
+        self.key = key
+        """Whose it is, and under which name its state is kept."""
         self.rights = rights
         """What may be done in it: no more than the host lets anybody do, nor than whoever opened it may."""
         self._runtime = runtime
         self._key = key
         self._memory = memory
         self._allowlist = None if allowlist is None else tuple(allowlist)
+        self._bound_by = tuple(bound_by)
+        """For a fork: the skill that it works, and those whose rules on tools hold for whoever has it do so."""
         gate = Gate(runtime, runtime.store, key, asker=asker, pending=runtime.pending, clock=runtime.clock)
         self._shelf = Shelf(runtime, runtime.copying, view=name_view(key.agent, allowlist), task=session_id)
         self._activator = Activator(
@@ -100,8 +114,21 @@ class Session:
             is_active=self._activator.is_active,
             clock=runtime.clock,
         )
+        self._host = HostTools(tools, taken=taken_names(runtime.policy.tools))
         toolsets = ToolsetTools(self._runner, cache=runtime.settings.cache_folder)
-        self._caller = Caller(self, runtime.planning, activator=self._activator, runner=self._runner, toolsets=toolsets)
+        self._delegation = Delegation(
+            self, runtime.store, key, activator=self._activator, forker=forker, clock=runtime.clock
+        )
+        self._caller = Caller(
+            self,
+            runtime.planning,
+            activator=self._activator,
+            runner=self._runner,
+            toolsets=toolsets,
+            delegation=self._delegation,
+            host=self._host,
+            python=InlinePython(runtime.python, key, activator=self._activator),
+        )
         self._lock = threading.Lock()
         self._filtered: tuple[View, View] | None = None
         self._touched_at: float | None = None
@@ -155,15 +182,36 @@ class Session:
 
         With a dialect, tools are called by the names that its provider allows.
         """
+        standing = self.standing_prompt(query, dialect=dialect)
+        active = self.active_text() if standing else ""
+        return f"{standing}\n\n{active}" if active else standing
+
+    def standing_prompt(self, query: str = "", *, dialect: Dialect | None = None) -> str:
+        """Return what `prompt` says but for the active names: it stays, to the byte, while nothing visible changes."""
         self._touch()
-        tools = self._caller.tools()
+        tools = self._caller.standing_tools()
         guidance = choose_guidance(self.policy.tools, offered=[tool.name for tool in tools])
         if dialect is not None:
             for tool in tools:
                 guidance = guidance.replace(f"`{tool.name}`", f"`{wire_name(tool.name, dialect)}`")
         plan = self._prompter.tell(self.view(), query)
-        active, faded = self._sort_active() if plan.text else ((), ())
-        return render_prompt(guidance=guidance, catalog=plan.text, active=active, faded=faded)
+        if self.policy.tools is ToolSet.PYTHON and self._caller.tools():
+            guidance = add_functions(guidance if plan.text else "", stubs=show_functions(tools))
+            return render_prompt(guidance=guidance, catalog=plan.text) or guidance
+        return render_prompt(guidance=guidance, catalog=plan.text)
+
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens a text has, by the count that the settings name."""
+        return self._runtime.planning.counter.count(text)
+
+    def active_text(self) -> str:
+        """Return what a model is told of the skills that are active; empty if there are none."""
+        active, faded = self._sort_active()
+        names = render_active_names(active, faded=faded)
+        if self.policy.tools is not ToolSet.PYTHON:
+            return names
+        functions = show_skill_functions(self._caller.skill_tools(), standing=self._caller.standing_tools())
+        return "\n\n".join(part for part in (names, functions) if part)
 
     def _sort_active(self) -> tuple[list[str], list[str]]:
         """Return the names of active skills whose instructions hold, and of those that must be activated again."""
@@ -184,8 +232,12 @@ class Session:
     # Tools
 
     def tools(self, dialect: Dialect = "openai") -> list[dict[str, Any]]:
-        """Return the tools as a provider takes them; none if no skill is visible."""
-        return render_tools(self._caller.tools(), dialect)
+        """Return the tools as a provider takes them; none if no skill is visible and the application lends none."""
+        return render_tools(self.offered(), dialect)
+
+    def offered(self) -> tuple[Tool, ...]:
+        """Return the tools that the model is offered now, which `tools` renders for a provider."""
+        return self._caller.tools()
 
     def call(
         self,
@@ -197,14 +249,17 @@ class Session:
     ) -> ToolResult:
         """Carry out a tool call of a model. What the model or the user can set right comes back as an error result.
 
-        `listener` hears what a script writes while it runs.
+        `listener` hears what a script writes while it runs. Where the model writes Python, that is all that it can have
+        run, each function in it goes the way of a tool call, and a confirmation says nothing: it is for one call of one
+        tool, and code may make many. Questions come up while it runs.
         """
         return self._caller.call(tool, arguments, confirmation=confirmation, listener=listener)
 
     def question(self, tool: str, arguments: Mapping[str, object] | str) -> Question | None:
         """Return what a person must be asked before this call; None if the call is safe, or hopeless, as it is.
 
-        The answer goes back with `call(…, confirmation=Confirmation(question.id, answer))`, once.
+        The answer goes back with `call(…, confirmation=Confirmation(question.id, answer))`, once. Of code there is no
+        question beforehand.
         """
         return self._caller.question(tool, arguments)
 
@@ -283,6 +338,44 @@ class Session:
         """Refuse a skill that asks for permissions which this session does not have, and so cannot pass on."""
         check_tags(normalise_tags(self.find_usable(name).manifest.behaviour.permissions), self.rights)
 
+    # Forks
+
+    def delegate(self, name: str, prompt: str, *, asked_by: AskedBy = AskedBy.USER) -> ForkResult:
+        """Have a subagent work a skill, and return its answer. Raise if it is refused, or if there can be none here."""
+        skill = self._invocable(name) if asked_by is AskedBy.USER else self.find_usable(name)
+        if not self._delegation.possible:
+            raise Refused(
+                f"skill '{skill.name}' cannot be worked by a subagent here",
+                hint='an Agent can: `prowess chat`, or prowess.Agent; see that turns.run_in is not "here"',
+                code="no-forks",
+            )
+        return self._delegation.delegate(skill, prompt, tool="delegate", asked_by=asked_by)
+
+    def open_fork(self, wish: ForkWish, *, asker: ConsentAsker, forker: Forker) -> "Session":
+        """Return the session of a fork of this one: it sees what this one sees, and may do what the wish says.
+
+        Whoever opens it ends it.
+        """
+        fork = make_fork_id()
+        session = Session(
+            self._runtime,
+            fork,
+            replace(self._key, session=fork),
+            memory=SessionMemory.TASK,
+            asker=asker,
+            allowlist=self._allowlist,
+            rights=intersect(self.rights, wish.rights),
+            forker=forker,
+            tools=self._host.given,
+            bound_by=(*self.ruling_skills(), wish.skill),
+        )
+        try:
+            self._delegation.hand_over(wish, session.key)
+        except BaseException:
+            session.end()
+            raise
+        return session
+
     def deactivate(self, name: str) -> Receipt | None:
         """Switch a skill off; return its receipt, or None if it was not on."""
         for receipt in self.active():
@@ -300,6 +393,14 @@ class Session:
     def active_skills(self) -> tuple[Skill, ...]:
         """Return the skills that are switched on, in the order of activation."""
         return tuple(skill for _, skill in self._find_active())
+
+    def ruling_skills(self) -> tuple[Skill, ...]:
+        """Return the skills whose own rules on tools hold: those that are on.
+
+        Where such rules are enforced, also those that a fork is bound by: it cannot shake them off by a deactivation.
+        """
+        is_enforced = self.policy.execution.allowed_tools is AllowedTools.ENFORCE
+        return (*(self._bound_by if is_enforced else ()), *self.active_skills())
 
     def _find_active(self) -> list[tuple[Receipt, Skill]]:
         receipts = self._activator.active()
@@ -354,22 +455,27 @@ class Session:
             policy=self._runtime.policy,
             planning=self._runtime.planning,
             tools=tools,
+            delegation=self._delegation,
         )
 
-    def reattach(self) -> Reattachment[Receipt]:
+    def reattach(self, *, held: Container[str] = (), most_tokens: int | None = None) -> Reattachment[Receipt]:
         """Say that the conversation was compacted; return the instructions that it must be given again.
 
-        The newest come first, as far as the budget goes. Those that are dropped come again when they are activated.
+        The newest come first, as far as the budget goes, or `most_tokens` if that is less. Those that are dropped come
+        again when they are activated. `held` are the ids of receipts whose instructions still stand in what was kept of
+        the conversation.
         """
-        texts = [(one, self._activator.recall(one, skill)) for one, skill in reversed(self._find_active())]
+        active = [(one, skill) for one, skill in reversed(self._find_active())]
+        still = frozenset(one.id for one, skill in active if one.id in held and self._activator.holds(one, skill))
+        texts = [(one, self._activator.recall(one, skill)) for one, skill in active if one.id not in still]
         prompting = self._runtime.policy.prompting
         planned = plan_reattachment(
             texts,
-            budget=prompting.reattach_tokens,
+            budget=min(prompting.reattach_tokens, most_tokens or prompting.reattach_tokens),
             budget_each=prompting.reattach_skill_tokens,
             counter=self._runtime.planning.counter,
         )
-        self._activator.mark_context(frozenset(receipt.id for receipt in planned.kept))
+        self._activator.mark_context(still | {receipt.id for receipt in planned.kept})
         return planned
 
     def _touch(self) -> None:

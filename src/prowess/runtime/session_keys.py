@@ -1,13 +1,20 @@
 """Under which key the state of a session is kept."""
 
 import os
+import re
 
 from prowess.errors import SettingsError
 from prowess.policy import SessionMemory
 
-__all__ = ["SessionKeys"]
+__all__ = ["SessionKeys", "make_fork_id"]
 
 _MAX_LENGTH = 200
+_FORK = re.compile(r"fork-[0-9a-f]{16}")
+
+
+def make_fork_id() -> str:
+    """Return an id for the session of a fork, which nobody else can open: what is handed over to it is for it alone."""
+    return f"fork-{os.urandom(8).hex()}"
 
 
 class SessionKeys:
@@ -26,6 +33,12 @@ class SessionKeys:
             raise SettingsError(
                 f"'{session_id[:40]}' cannot be the id of a session",
                 hint=f"use 1 to {_MAX_LENGTH} characters that can be printed",
+                code="bad-session",
+            )
+        if _FORK.fullmatch(session_id):
+            raise SettingsError(
+                f"'{session_id}' is the session of a fork, which is not to be opened again",
+                hint="`prowess sessions ID` shows what was done in it",
                 code="bad-session",
             )
         if self._memory is SessionMemory.CHAT:

@@ -5,13 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from prowess.activation.conversations import TurnReceipt
 from prowess.activation.receipts import Receipt, RunReceipt
 from prowess.activation.tools import Role
+from prowess.disclosure.instructions import defuse
 from prowess.disclosure.names import show_name
 from prowess.disclosure.resources import Resource
 from prowess.errors import ProwessError, Refused
+from prowess.execution.inline.outcomes import PythonOutcome
 from prowess.policy import ToolSet
 from prowess.runtime.activator import Activation
+from prowess.runtime.forking import ForkResult
+from prowess.runtime.host_tools import HostOutcome
 from prowess.runtime.planning import Found
 from prowess.runtime.run_results import RunResult, run_record
 from prowess.runtime.toolset_tools import SkillTool, ToolOutcome
@@ -25,13 +30,17 @@ __all__ = [
     "render_activation",
     "render_deactivation",
     "render_error",
+    "render_fork",
     "render_found",
+    "render_host_tool",
+    "render_python",
     "render_resource",
     "render_run",
     "render_skill_tool",
     "resource_record",
     "run_receipt_record",
     "show_moment",
+    "turn_record",
     "with_skill_tools",
 ]
 
@@ -59,6 +68,10 @@ class ToolResult:
     is_error: bool = False
     summary: str = ""
     """For a person, in a few words."""
+    refused: bool = False
+    """Whether a person or a policy said no."""
+    receipt: Receipt | None = None
+    """Of the skill that the call has switched on."""
 
 
 def activation_record(activation: Activation) -> Data:
@@ -89,6 +102,16 @@ def run_receipt_record(run: RunReceipt) -> Data:
     return asdict(run) | {"at": show_moment(run.at), "ended_at": ended, "powers": list(run.powers)}
 
 
+def turn_record(turn: TurnReceipt) -> Data:
+    """Return the receipt of a turn as plain data, its times as text."""
+    return asdict(turn) | {
+        "at": show_moment(turn.at),
+        "ended_at": None if turn.ended_at is None else show_moment(turn.ended_at),
+        "outcome": turn.outcome.value if turn.outcome else None,
+        "permissions": list(turn.permissions),
+    }
+
+
 def show_moment(seconds: float) -> str:
     """Return a time as text in UTC, to the second."""
     from datetime import UTC, datetime
@@ -117,6 +140,7 @@ def render_activation(tool: str, tool_set: ToolSet, activation: Activation) -> T
     name = activation.skill.name
     summary = f"Skill {show_name(name)} {'already active' if activation.already_active else 'activated'}"
     record = activation_record(activation)
+    receipt = None if activation.already_active else activation.receipt
     match tool_set:
         case ToolSet.WORKSPACE:
             data: Data = {
@@ -127,7 +151,7 @@ def render_activation(tool: str, tool_set: ToolSet, activation: Activation) -> T
                 "alreadyActivated": activation.already_active,
                 "metadata": {"description": activation.skill.description, "id": activation.skill.id},
             }
-            return ToolResult(tool, Role.ACTIVATE, _json(data), data, summary=summary)
+            return ToolResult(tool, Role.ACTIVATE, _json(data), data, summary=summary, receipt=receipt)
         case ToolSet.REMCOCHAT:
             data = {
                 "name": name,
@@ -136,9 +160,32 @@ def render_activation(tool: str, tool_set: ToolSet, activation: Activation) -> T
                 "truncated": activation.instructions.truncated,
             }
             content, _ = strip_invisible(_json(data))  # The frontmatter is as its author wrote it.
-            return ToolResult(tool, Role.ACTIVATE, content, data, summary=summary)
+            return ToolResult(tool, Role.ACTIVATE, content, data, summary=summary, receipt=receipt)
         case _:
-            return ToolResult(tool, Role.ACTIVATE, activation.text, record, summary=summary)
+            return ToolResult(tool, Role.ACTIVATE, activation.text, record, summary=summary, receipt=receipt)
+
+
+def render_fork(tool: str, tool_set: ToolSet, skill: Skill, result: ForkResult) -> ToolResult:
+    """Return the result of a skill that a subagent has worked: its answer."""
+    receipt = result.receipt
+    content, unseen = strip_invisible(result.text)
+    content = defuse(content)  # A subagent must not pass for instructions that somebody has agreed to.
+    content += f"\n\n[Characters that cannot be seen were left out: {unseen:,}.]" if unseen else ""
+    data: Data = {
+        "name": skill.name,
+        "id": skill.id,
+        "digest": receipt.digest or None,
+        "fork": receipt.session,
+        "text": result.text,
+        "outcome": receipt.outcome.value if receipt.outcome else None,
+        "steps": receipt.steps,
+        "permissions": list(receipt.permissions),
+        "granted_by": receipt.granted_by,
+        "use": asdict(receipt.use),
+    }
+    if tool_set in (ToolSet.WORKSPACE, ToolSet.REMCOCHAT):
+        content = _json({"name": skill.name, "result": content})
+    return ToolResult(tool, Role.ACTIVATE, content, data, summary=f"Skill {show_name(skill.name)} answered")
 
 
 def render_resource(tool: str, tool_set: ToolSet, skill: Skill, resource: Resource) -> ToolResult:
@@ -214,6 +261,47 @@ def render_skill_tool(tool: str, one: SkillTool, outcome: ToolOutcome) -> ToolRe
     return ToolResult(tool, Role.TOOLSET, content, data, is_error=outcome.is_error, summary=summary)
 
 
+def render_host_tool(tool: str, outcome: HostOutcome) -> ToolResult:
+    """Return the result of a tool of the application."""
+    content, unseen = strip_invisible(outcome.content)
+    content += f"\n\n[Characters that cannot be seen were left out: {unseen:,}.]" if unseen else ""
+    summary = f"{'Failed' if outcome.is_error else 'Called'} {tool}"
+    data = {"tool": tool, "result": outcome.value}
+    return ToolResult(tool, Role.HOST, content, data, is_error=outcome.is_error, summary=summary)
+
+
+def render_python(tool: str, outcome: PythonOutcome, calls: Sequence[tuple[str, ToolResult]]) -> ToolResult:
+    """Return the result of code: what it printed, the value of its last expression, how it ended.
+
+    `calls` are the functions that it called, with what came of each.
+    """
+    parts = [outcome.printed.rstrip("\n")] if outcome.printed.strip() else []
+    if outcome.value is not None:
+        parts.append(f"Value:\n{outcome.value}" if parts else outcome.value)
+    parts += [outcome.error] if outcome.error else []
+    parts += [f"[{notice}]" for notice in outcome.notices]
+    content, unseen = strip_invisible("\n\n".join(parts) or "The code has printed nothing, and has no value.")
+    content += f"\n\n[Characters that cannot be seen were left out: {unseen:,}.]" if unseen else ""
+    made = [{"function": name, "summary": one.summary, "state": _name_state(one)} for name, one in calls]
+    data: Data = {
+        "printed": outcome.printed,
+        "value": outcome.value,
+        "error": {"code": "python-error", "message": outcome.error, "hint": ""} if outcome.error else {},
+        "calls": made,
+        "truncated": outcome.truncated,
+        "seconds": outcome.seconds,
+    }
+    called = f", {len(calls)} call{'' if len(calls) == 1 else 's'}" if calls else ""
+    summary = f"{'Ran' if outcome.succeeded else 'Failed to run'} Python{called}"
+    return ToolResult(tool, Role.PYTHON, content, data, is_error=not outcome.succeeded, summary=summary)
+
+
+def _name_state(result: ToolResult) -> str:
+    if result.refused:
+        return "refused"
+    return "failed" if result.is_error else "done"
+
+
 def with_skill_tools(result: ToolResult, tool_set: ToolSet, *, names: Sequence[str], said: str) -> ToolResult:
     """Return the result of an activation with what is to be said of the tools that it brings."""
     data = result.data | {"tools": list(names)}
@@ -237,7 +325,8 @@ def render_error(
         content = _json({**data, "error": error.message, **told})
     else:
         content = error.message + (f"\n{advice[:1].upper()}{advice[1:]}" if advice else "")
-    return ToolResult(tool, role, content, data, is_error=True, summary=error.message)
+    refused = isinstance(error, Refused)
+    return ToolResult(tool, role, content, data, is_error=True, summary=error.message, refused=refused)
 
 
 def _json(data: Mapping[str, Any]) -> str:

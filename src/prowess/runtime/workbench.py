@@ -33,6 +33,7 @@ class Workbench:
 
     def __init__(self, settings: Settings) -> None:
         self.policy: Execution = settings.policy.execution
+        self.reading = settings.policy.reading
         self.cache = settings.cache_folder
         self.workspace = settings.place.working_folder
         self._home = settings.place.prowess_home

@@ -48,6 +48,8 @@ def load_settings(
         place,
         profile=profile or environ.get("PROWESS_PROFILE"),
         database=environ.get("PROWESS_DATABASE"),
+        model=environ.get("PROWESS_MODEL"),
+        model_url=environ.get("PROWESS_MODEL_URL"),
     )
 
 
@@ -74,7 +76,15 @@ def _working_folder() -> str:
         ) from error
 
 
-def _assemble(file: SettingsFile, place: Place, *, profile: str | None, database: str | None) -> Settings:
+def _assemble(
+    file: SettingsFile,
+    place: Place,
+    *,
+    profile: str | None,
+    database: str | None,
+    model: str | None,
+    model_url: str | None,
+) -> Settings:
     values = _flatten(file.values)
     remcochat = file.values.get("app", {}).get("skills") if isinstance(file.values.get("app"), dict) else None
     given: dict[str, object] = {}
@@ -94,6 +104,8 @@ def _assemble(file: SettingsFile, place: Place, *, profile: str | None, database
         directories=cast("tuple[str, ...] | None", given.get("directories")),
         extra_directories=cast("tuple[str, ...]", given.get("extra_directories", ())),
         database=database,
+        model=model or cast("str", given.get("model", settings.model)),
+        model_url=model_url or cast("str", given.get("model_url", settings.model_url)),
         keep_receipts_days=cast("int", given.get("keep_receipts_days", settings.keep_receipts_days)),
         durable_copies=cast("bool", given.get("durable_copies", settings.durable_copies)),
         switches=_read_switches(file),
@@ -187,6 +199,7 @@ def _apply_policy(policy: Policy, given: Mapping[str, object]) -> Policy:
         reading=replace(policy.reading, **part("policy.reading.")),
         limits=replace(policy.limits, **part("policy.limits.")),
         prompting=replace(policy.prompting, **part("policy.prompting.")),
+        turns=replace(policy.turns, **part("policy.turns.")),
         **part("policy."),
     )
 

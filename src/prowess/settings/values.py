@@ -35,6 +35,10 @@ class Settings:
     """Folders that are searched before the profile's sources."""
     database: str = ""
     """Where state is kept: empty for a file in Prowess' home, `memory`, or the address of a database."""
+    model: str = "offline"
+    """The model that answers: `offline`, or `provider:name`."""
+    model_url: str = ""
+    """The address of a server that speaks OpenAI's protocol; empty for the provider's own."""
     keep_receipts_days: int = 365
     durable_copies: bool = True
     """Whether copies are on the disk, and not only in memory, before they are used."""

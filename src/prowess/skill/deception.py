@@ -37,6 +37,13 @@ _ASCII = bytes(range(128))
 _UNSEEN = re.compile(
     f"[{_LATIN_LIKE}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0e\uffa0\ufff0-\uffff\U000e0100-\U000e01ef]"
 )
+# What `str.isprintable` lets pass and what takes room or hides without being seen. A selector is in its place after
+# a character that it can change: after a letter or blank of ASCII, or another selector, it changes nothing.
+_BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\U00016fe4\U0001d159\U000e0100-\U000e01ef"
+_UNPRINTABLE = re.compile(
+    f"[{_BLANKS}]"
+    f"|(?<![^\\x00-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f{_BLANKS}])[\ufe00-\ufe0f](?!\u20e3)"
+)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 # Letters that most typefaces draw like a Latin one. Greek small letters are left out: science mixes them (TNFα, µm).
@@ -97,9 +104,11 @@ def strip_invisible(text: str) -> tuple[str, int]:
 
 def make_printable(text: str) -> str:
     """Return `text` with everything that a terminal might obey, or nobody would see, written as an escape."""
-    if text.isprintable():
+    if text.isascii() and text.isprintable():
         return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    if not text.isprintable():  # First, since what follows goes by the character before.
+        text = "".join(char if char.isprintable() else _escape(char) for char in text)
+    return _UNPRINTABLE.sub(lambda found: _escape(found[0]), text)
 
 
 def is_clean(value: YamlValue) -> bool:
@@ -108,6 +117,10 @@ def is_clean(value: YamlValue) -> bool:
         return (value.isascii() and value.isprintable()) or not _INVISIBLE.search(value)
     items = value.values() if isinstance(value, dict) else value
     return all(is_clean(item) for item in items)
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode()
 
 
 def _imitates(word: str) -> bool:

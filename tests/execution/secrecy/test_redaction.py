@@ -90,6 +90,7 @@ _CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("K8")
 @pytest.mark.parametrize(("way", "value"), _CASES)
 def test_nothing_is_left_of_a_secret_however_it_is_written(way: _Way, value: str) -> None:
@@ -318,6 +319,7 @@ def test_secret_is_found_inside_of_longer_escaped_texts(value: str, before: str,
         assert redactor.found(said.encode()) == ("T",), said
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_text_without_secrets_stays_as_it_is(text: str) -> None:
     assert Redactor({"T": "no such text anywhere"}).redact_text(text) == text
@@ -407,6 +409,7 @@ def test_stream_of_a_long_value_says_what_the_whole_says(way: _Way, lost: int, c
     assert redactor.found(said) == ("T",)
 
 
+@pytest.mark.slow
 def test_key_of_many_lines_goes_line_by_line() -> None:
     body = base64.encodebytes(random.Random(7).randbytes(600)).decode()
     key = f"-----BEGIN PRIVATE KEY-----\n{body}-----END PRIVATE KEY-----\n"
