@@ -1,0 +1,142 @@
+"""The log of a conversation: its events and the receipts of its turns, on their way to the store and back."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from prowess.activation.conversations import LoggedEvent, TurnReceipt
+from prowess.agent.events import Event, Happening, parse_event, render_event
+from prowess.errors import Refused, WorldError
+from prowess.policy import SessionMemory
+from prowess.state.store import StateStore
+
+__all__ = ["Log", "News"]
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What stands in a log and was not told here."""
+
+    happenings: Sequence[Happening] = ()
+    is_whole: bool = False
+    """Whether that is all there is, in the place of whatever was told here."""
+
+
+class Log:
+    """The log of one conversation: in the store, so that any process can go on with it, or in memory for a task.
+
+    What is added is written together, when `flush` is called, with the receipts of turns. If the store fails then, all
+    of it waits for the next time.
+    """
+
+    def __init__(self, store: StateStore, *, user: str, session: str, memory: SessionMemory) -> None:
+        self._store = store
+        self._is_kept = memory is SessionMemory.CHAT
+        self._user = user
+        self._session = session
+        self._lock = threading.Lock()
+        self._kept: list[LoggedEvent] = []
+        """Only for a task."""
+        self._waiting: list[LoggedEvent] = []
+        self._receipts: dict[str, TurnReceipt] = {}
+        """That wait too, by id: of each turn, the latest."""
+        self._last = 0
+        self._is_lost = False
+        """Whether somebody else has gone on with the conversation, so that what is told here is no part of it."""
+
+    def read_new(self) -> News:
+        """Return what was added since by others; all of it, if what was told here has not become part of it."""
+        if not self._is_kept:
+            return News()
+        with self._lock:
+            if not self._is_lost and not self._write(""):  # What a failing store has not taken.
+                self._drop()
+            last = self._store.last_event(user=self._user, session=self._session)
+            if last < self._last:  # It was forgotten meanwhile.
+                self._drop()
+            before, self._is_lost = self._last, False
+            logged = self._read(before, last)
+            happenings = [_unpack(one) for one in logged]
+            self._last = logged[-1].number if logged else before
+        return News(happenings, is_whole=not before)
+
+    def _read(self, after: int, last: int) -> list[LoggedEvent]:
+        """Return what stands in the store from one number to another, which it gives in parts."""
+        found: list[LoggedEvent] = []
+        while after < last and (part := self._store.events(user=self._user, session=self._session, after=after)):
+            found += part
+            after = part[-1].number
+        return found
+
+    def read_all(self) -> Sequence[Happening]:
+        """Return everything that is in the log."""
+        with self._lock:
+            kept = self._kept
+            if self._is_kept:
+                kept = self._read(0, self._store.last_event(user=self._user, session=self._session))
+            return [_unpack(one) for one in (*kept, *self._waiting)]
+
+    def add(self, event: Event, *, turn: str, within: str, at: float) -> Happening:
+        """Add an event, and return it with its number."""
+        with self._lock:
+            if self._is_lost:
+                return Happening(event=event, turn=turn, within=within, at=at)
+            self._last += 1
+            kind = event.__struct_config__.tag
+            logged = LoggedEvent(self._last, turn, str(kind), render_event(event), at, within)
+            self._waiting.append(logged)
+        return Happening(event=event, turn=turn, number=logged.number, within=within, at=at)
+
+    def record(self, receipt: TurnReceipt) -> None:
+        """Have the receipt of a turn written, as it is now."""
+        with self._lock:
+            self._receipts[receipt.id] = receipt
+
+    def flush(self, *, model: str = "") -> None:
+        """Write what waits; raise `Refused` if somebody else has gone on with the conversation meanwhile.
+
+        Receipts are written in any case.
+        """
+        with self._lock:
+            if not self._write(model) or self._is_lost:
+                self._drop()
+                raise Refused(
+                    "this conversation was continued elsewhere at the same time",
+                    hint="say it again: what was said there is read first",
+                    code="conversation-moved",
+                )
+
+    def _write(self, model: str) -> bool:
+        """Write what waits; say whether it has become part of the conversation."""
+        receipts = tuple(self._receipts.values())
+        if self._is_kept:
+            done = self._store.append_events(
+                user=self._user, session=self._session, events=self._waiting, model=model, turns=receipts
+            )
+        else:
+            self._kept += self._waiting
+            self._waiting = []
+            for receipt in receipts:
+                self._store.record_turn(receipt)
+            done = True
+        self._receipts = {}
+        self._waiting = [] if done else self._waiting
+        return done
+
+    def _drop(self) -> None:
+        """Give up what waits, and have everything read again."""
+        self._waiting = []
+        self._last = 0
+        self._is_lost = True
+
+
+def _unpack(logged: LoggedEvent) -> Happening:
+    try:
+        event = parse_event(logged.data)
+    except ValueError as error:
+        raise WorldError(
+            f"event {logged.number} of this conversation cannot be read: {error}",
+            hint="a newer Prowess may have written it: update this one, or begin another conversation",
+            code="log-unreadable",
+        ) from error
+    return Happening(event=event, turn=logged.turn, number=logged.number, within=logged.within, at=logged.at)

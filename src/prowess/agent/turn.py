@@ -1,0 +1,281 @@
+"""A turn: a message of the user, the requests to the model and the calls of tools that it takes, and the answer."""
+
+from collections.abc import Callable, Generator
+from contextlib import aclosing, contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+
+from prowess.activation.conversations import Outcome, TokenUse, TurnReceipt
+from prowess.activation.tools import Tool
+from prowess.agent.chat_model import (
+    CallPiece,
+    FinishPiece,
+    ModelFailure,
+    ModelRequest,
+    Piece,
+    RetryPiece,
+    TextPiece,
+    ThinkingPiece,
+)
+from prowess.agent.compacting import compact
+from prowess.agent.conversation import Conversation, ForkClock
+from prowess.agent.events import (
+    Answered,
+    Asked,
+    Begun,
+    Done,
+    Event,
+    Noticed,
+    Retried,
+    TextHeard,
+    ThinkingHeard,
+    make_failed,
+    make_storable,
+)
+from prowess.agent.hearing import MAX_CALLS, Hearing, make_sound
+from prowess.agent.messages import Message
+from prowess.agent.opening import open_fork, open_turn, sync_skills
+from prowess.agent.stage import Stage
+from prowess.agent.tool_calls import carry_out
+from prowess.errors import ProwessError
+from prowess.execution.stopping import StopSign, stoppable
+from prowess.runtime.forking import ForkWish
+
+__all__ = ["Turn"]
+
+_T = TypeVar("_T")
+_THREADS = 64
+
+
+class Turn:
+    """Answers one message. Its events begin with `Begun` and end with `Done`, whatever happens."""
+
+    def __init__(self, conversation: Conversation, stage: Stage, receipt: TurnReceipt, *, stop: StopSign) -> None:
+        self.conversation = conversation
+        self.stage = stage
+        self.receipt = receipt
+        self.forked_use = TokenUse()
+        """Of its forks."""
+        self.failure: ProwessError | None = None
+        self.stop = stop
+        """For what works for it in other threads."""
+        self.clock: ForkClock | None = None
+        """Of the fork that it is the turn of."""
+        self._limiter = anyio.CapacityLimiter(_THREADS)
+        self._system = ""
+        """What the system prompt says for this one request alone."""
+        self._text = ""
+
+    # Events
+
+    def tell(self, event: Event) -> None:
+        """Tell an event of this conversation."""
+        event = make_storable(event)
+        self.conversation.transcript.take(event)
+        self.stage.tell(event)
+
+    async def work(self, function: Callable[[], _T]) -> _T:
+        """Do what blocks in another thread. It is ended with the turn, and waited for."""
+
+        def call() -> _T:
+            with stoppable(self.stop):
+                return function()
+
+        return await anyio.to_thread.run_sync(call, limiter=self._limiter)
+
+    # The turn
+
+    async def run(self, message: str, *, wish: ForkWish | None = None, delegate_to: str = "") -> Done:
+        """Answer a message, have a subagent answer it, or do what a fork is wanted for.
+
+        What goes wrong is told. Raise only if it is cancelled, or by a bug.
+        """
+        conversation = self.conversation
+        conversation.asker.bind(self)
+        outcome = Outcome.FAILED
+        try:
+            self.tell(Begun(message=message, model=conversation.model.name))
+            self.stage.record(self.receipt)
+            outcome = await self._choose(message, wish, delegate_to)
+        except anyio.get_cancelled_exc_class():
+            outcome = Outcome.CANCELLED
+            raise
+        except ProwessError as error:
+            self.failure = error
+            self.tell(make_failed(error))
+        finally:
+            conversation.asker.unbind()
+            done = await self._finish(outcome)
+        return done
+
+    async def _finish(self, outcome: Outcome) -> Done:
+        """Write how the turn has ended, and tell it then: whoever hears of it can rely on it."""
+        self.receipt = replace(self.receipt, ended_at=self.conversation.clock(), outcome=outcome)
+        self.stage.record(self.receipt)
+        happening = self.stage.note(self._make_done(outcome))
+        try:
+            with anyio.CancelScope(shield=True):  # In a thread: others must not wait for a store that is slow.
+                await anyio.to_thread.run_sync(self._flush, limiter=self._limiter)
+        except ProwessError as error:  # It may be written later, but now that is not so.
+            if self.failure is None:
+                self.failure = error
+                self.stage.announce(self.stage.mention(make_failed(error)))
+            outcome = Outcome.FAILED if outcome is Outcome.ANSWERED else outcome
+            happening = self.stage.mention(self._make_done(outcome))
+        self.stage.announce(happening)
+        return self._make_done(outcome)
+
+    def _make_done(self, outcome: Outcome) -> Done:
+        return Done(
+            text=self._text,
+            outcome=outcome,
+            use=self.receipt.use + self.forked_use,
+            steps=self.receipt.steps,
+            seconds=round((self.receipt.ended_at or 0.0) - self.receipt.at, 6),
+        )
+
+    def _flush(self) -> None:
+        self.stage.flush(model=self.conversation.model.name)
+
+    def keep(self, event: Event) -> None:
+        """Tell an event, and write it at once with all that was told before. Blocks."""
+        self.tell(event)
+        self._flush()
+
+    @contextmanager
+    def waiting(self) -> Generator[None]:
+        """Stop the clocks of forks while a person thinks. For threads that work for the turn."""
+        if self.clock is None:
+            yield
+            return
+        anyio.from_thread.run_sync(self.clock.pause)
+        try:
+            yield
+        finally:
+            anyio.from_thread.run_sync(self.clock.resume)
+
+    async def _choose(self, message: str, wish: ForkWish | None, delegate_to: str) -> Outcome:
+        if wish is not None:
+            await self.work(lambda: open_fork(self.conversation, wish, self.tell))
+            return await self._go_on()
+        return await (self._delegate(delegate_to, message) if delegate_to else self._answer(message))
+
+    async def _delegate(self, name: str, prompt: str) -> Outcome:
+        await self.work(lambda: sync_skills(self.conversation, self.tell))
+        self.tell(Asked(text=prompt))
+        result = await self.work(lambda: self.conversation.session.delegate(name, prompt))
+        self._text = result.text
+        self.tell(Answered(text=result.text))
+        return Outcome.ANSWERED
+
+    async def _answer(self, message: str) -> Outcome:
+        reception = await self.work(lambda: open_turn(self.conversation, message, self.tell))
+        if reception.reply:  # The message only calls for skills, so no model need be asked.
+            self._text = reception.reply
+            self.tell(Answered(text=reception.reply))
+            return Outcome.ANSWERED
+        self._system = reception.system
+        return await self._go_on()
+
+    async def _go_on(self) -> Outcome:
+        """Ask the model, and carry out what it calls for, until it has answered."""
+        most = self.conversation.turns.max_steps
+        while self.receipt.steps < most:
+            tools = await self.work(self._prepare)
+            answered = await self._request_shortened(tools)
+            self._text = answered.text or self._text
+            if not answered.calls:
+                return Outcome.ANSWERED
+            for call in answered.calls:
+                self.receipt = replace(self.receipt, calls=self.receipt.calls + 1)
+                await self.work(partial(carry_out, self.conversation, call, tools, self.tell, flush=self._flush))
+        self.tell(Noticed(text=f"stopped after {most} requests to the model; say what to do to go on"))
+        return Outcome.STOPPED
+
+    def _prepare(self) -> tuple[Tool, ...]:
+        """Write down what was said, bring skills up to date, and return the tools that the model has now."""
+        conversation = self.conversation
+        self._flush()
+        if self.receipt.steps:  # Else the turn was opened a moment ago.
+            sync_skills(conversation, self.tell)
+        return conversation.session.offered() if conversation.model.calls_tools else ()
+
+    # The model
+
+    async def _request_shortened(self, tools: tuple[Tool, ...]) -> Answered:
+        """Ask the model; compact the conversation before that if it is long, and again if the provider says so."""
+        conversation = self.conversation
+        if conversation.length > conversation.compact_at:
+            await compact(self)
+        try:
+            return await self._request(tools)
+        except ModelFailure as failure:
+            if failure.code != "model-too-long" or not await compact(self, refused_tokens=conversation.length):
+                raise
+        return await self._request(tools)
+
+    async def _request(self, tools: tuple[Tool, ...]) -> Answered:
+        conversation = self.conversation
+        transcript = conversation.transcript
+        self.receipt = replace(self.receipt, steps=self.receipt.steps + 1)
+        request = self.make_request(
+            "\n\n".join(part for part in (transcript.system, self._system) if part), transcript.messages, tools
+        )
+        hearing = Hearing()
+        try:
+            async with aclosing(conversation.model.stream(request)) as pieces:
+                async for piece in pieces:
+                    hearing.hear(piece)
+                    self._pass_on(piece)
+        except anyio.get_cancelled_exc_class():
+            self._keep(hearing.break_off())
+            raise
+        except ModelFailure:
+            self.count(TokenUse(requests=1))
+            raise
+        finally:
+            self.count(hearing.failed)
+        if hearing.wanted_calls > MAX_CALLS:
+            wanted = f"the model wants {hearing.wanted_calls:,} calls at once"
+            self.tell(Noticed(text=f"{wanted}; the first {MAX_CALLS} are made"))
+        answered = self._keep(hearing.conclude(conversation.transcript.call_ids))
+        if answered.cut:
+            self.tell(Noticed(text="the answer was cut off at the length that the provider allows"))
+        return answered
+
+    def make_request(self, system: str, messages: tuple[Message, ...], tools: tuple[Tool, ...] = ()) -> ModelRequest:
+        """Return a request within the bounds of a turn."""
+        turns = self.conversation.turns
+        return ModelRequest(system, messages, tools, turns.request_seconds, turns.attempts)
+
+    def count(self, use: TokenUse) -> None:
+        """Add what a request has used to the turn's receipt."""
+        self.receipt = replace(self.receipt, use=self.receipt.use + make_sound(use))
+
+    def _pass_on(self, piece: Piece) -> None:
+        """Tell those who watch what was heard."""
+        match piece:
+            case TextPiece(text):
+                self.stage.tell(TextHeard(text=text))
+            case ThinkingPiece(text):
+                self.stage.tell(ThinkingHeard(text=text))
+            case RetryPiece():
+                self.stage.tell(Retried(reason=piece.reason, attempt=piece.attempt, seconds=piece.seconds))
+            case CallPiece() | FinishPiece():
+                pass
+
+    def _keep(self, answered: Answered) -> Answered:
+        """Make an answer part of the conversation."""
+        self.count(answered.use)
+        self.conversation.hear_length(answered.use)
+        self._text = answered.text or self._text
+        if answered.text or answered.calls:
+            self.tell(answered)
+        elif not answered.cut:
+            self.tell(Noticed(text="the model gave an empty answer"))
+        return answered
