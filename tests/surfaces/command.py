@@ -5,7 +5,7 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ __all__ = ["PROWESS", "Outcome", "call", "run", "run_on_terminal"]
 PROWESS = str(Path(sys.executable).with_name("prowess"))
 _SECONDS = 60
 _END_OF_INPUT = b"\x04"
+_QUESTION = b"efuse for good? "
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +64,14 @@ def run_on_terminal(
 ) -> Outcome:
     """Run the real command with these streams on pseudo-terminals of their own.
 
-    With something typed, even nothing, standard input is a terminal too; after that it is at its end.
+    With something typed, even nothing, standard input is a terminal too. Each line is typed when something is asked,
+    since what was typed before that is forgotten; after the last, the input is at its end.
     """
     pairs = {name: pty.openpty() if name in streams.split() else os.pipe() for name in ("stdout", "stderr")}
     keyboard, stdin = os.pipe()[::-1] if typed is None else pty.openpty()
     if typed is None:
         os.close(keyboard)
-    else:
-        os.write(keyboard, typed.encode() + _END_OF_INPUT)
+    keys = iter([] if typed is None else [*(line.encode() for line in typed.splitlines(keepends=True)), _END_OF_INPUT])
     process = subprocess.Popen(
         [PROWESS, *arguments],
         stdin=stdin,
@@ -81,7 +82,9 @@ def run_on_terminal(
     for inner in (stdin, *(inner for _, inner in pairs.values())):
         os.close(inner)
     try:
-        said = _read_all({name: outer for name, (outer, _) in pairs.items()})
+        said = _read_all(
+            {name: outer for name, (outer, _) in pairs.items()}, on_question=lambda: os.write(keyboard, next(keys, b""))
+        )
         status = process.wait(_SECONDS)
     finally:
         process.kill()
@@ -90,7 +93,7 @@ def run_on_terminal(
     return Outcome(status, said["stdout"].decode(), said["stderr"].decode())
 
 
-def _read_all(handles: Mapping[str, int]) -> dict[str, bytes]:
+def _read_all(handles: Mapping[str, int], *, on_question: Callable[[], object]) -> dict[str, bytes]:
     """Read both streams to their ends as they come."""
     import select
 
@@ -105,6 +108,8 @@ def _read_all(handles: Mapping[str, int]) -> dict[str, bytes]:
             except OSError:  # A pseudo-terminal says so that its other end is closed.
                 part = b""
             said[name] += part
+            if said[name].endswith(_QUESTION) and part:
+                on_question()
             if not part:
                 os.close(left.pop(name))
     return said

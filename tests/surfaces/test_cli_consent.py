@@ -12,6 +12,7 @@ import pytest
 from prowess.errors import Refused
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import PROWESS, Outcome, call, run, run_on_terminal
+from tests.surfaces.terminal_talk import Talk
 
 pytestmark = pytest.mark.slow  # Nearly every test starts a process.
 
@@ -255,8 +256,10 @@ def test_question_shows_what_there_is_to_agree_to(folder: Path) -> None:
         "  wants these tools: Bash(git:*) Read\n"
         "  its files:\n"
         f"    {len(text):>9}  SKILL.md\n"
-        "           10  references/style.md\n"
-        "           10  scripts/collect.sh\n"
+        "               references/\n"
+        "           10    style.md\n"
+        "               scripts/\n"
+        "           10    collect.sh  (executable)\n"
         f"  `prowess show agents:{_NAME}` shows all of it, and where it lies\n"
         "Allow [o]nce, for this [s]ession, [a]lways; [n]ot now, or [r]efuse for good? "
     )
@@ -286,6 +289,45 @@ def test_question_after_a_change_shows_what_changed(folder: Path) -> None:
     ]
     assert "  its files:" not in shown
     assert [row["current"] for row in _grants()] == [True, False]
+
+
+@pytest.mark.requirement("K1")
+def test_question_after_a_change_shows_the_difference_of_texts(folder: Path) -> None:
+    call("grants", "--allow", _NAME)
+    call("activate", _NAME, "--session", "monday")  # So the version that was agreed to is kept.
+    _edit_a_script(folder)
+    _add_a_file(folder)
+    (folder / "new.md").write_text("First.\nSecond.\n")
+    shown = _ask("activate", _NAME, "--session", "monday", typed="n\n").stderr
+    assert (
+        "    + extra.txt\n    + new.md\n    ~ scripts/collect.sh\n"
+        "  in extra.txt:\n    an empty file\n"
+        "  in new.md:\n    @@ -0,0 +1,2 @@\n    +First.\n    +Second.\n"
+        "  in scripts/collect.sh:\n    @@ -1 +1,2 @@\n     #!/bin/sh\n    +rm -rf /\n"
+        f"  `prowess show agents:{_NAME}` shows all of it, and where it lies\n"
+    ) in shown
+    assert "  all its files now:\n" in shown
+    assert "            0  extra.txt\n" in shown
+
+
+@pytest.mark.requirement("K1")
+def test_question_says_what_it_cannot_compare(folder: Path) -> None:
+    call("grants", "--allow", _NAME)  # The skill was never used, so no version of it is kept.
+    _edit_a_script(folder)
+    (folder / "picture.png").write_bytes(b"\0" * 10)
+    shown = _ask("activate", _NAME, typed="n\n").stderr
+    why = "no text, too long, or what you agreed to is not kept any more"
+    assert f"  not compared: picture.png, scripts/collect.sh ({why})\n" in shown
+    assert "rm -rf" not in shown
+
+
+@pytest.mark.requirement("K1")
+def test_question_after_a_change_of_mode_says_so(folder: Path) -> None:
+    call("grants", "--allow", _NAME)
+    call("activate", _NAME, "--session", "monday")
+    _make_executable(folder)
+    shown = _ask("activate", _NAME, "--session", "monday", typed="n\n").stderr
+    assert "  in references/style.md:\n    the same text; whether it is executable has changed\n" in shown
 
 
 @pytest.mark.requirement("K1")
@@ -372,11 +414,11 @@ def test_answer_counts_for_the_files_that_were_shown(folder: Path) -> None:
         for handle in (stdin, stderr):
             os.close(handle)
         try:
-            said = b""
-            while b"Allow" not in said:
-                said += os.read(shown, 1 << 16)
+            _read_question(shown)
             _edit_a_script(folder)
-            os.write(keyboard, b"a\n\x04")
+            os.write(keyboard, b"a\n")
+            _read_question(shown)
+            os.write(keyboard, b"\x04")
             process.communicate(timeout=60)
         finally:
             process.kill()
@@ -384,3 +426,20 @@ def test_answer_counts_for_the_files_that_were_shown(folder: Path) -> None:
                 os.close(handle)
     assert call("show", _NAME, "--json").json["digest"] not in [row["digest"] for row in _grants()]
     assert _refusal("activate", _NAME).code == "consent-needed"
+
+
+def _read_question(shown: int) -> None:
+    """Read until an answer is awaited."""
+    said = b""
+    while not said.endswith(b"efuse for good? "):
+        said += os.read(shown, 1 << 16)
+
+
+@pytest.mark.requirement("K1")
+def test_what_was_typed_before_the_question_does_not_answer_it(folder: Path) -> None:
+    with Talk(["activate", _NAME]) as talk:
+        talk.type("a\n")
+        talk.expect("or [r]efuse for good? ")
+        talk.type("n\n")
+        status, _ = talk.leave()
+    assert (status, _grants()) == (1, [])

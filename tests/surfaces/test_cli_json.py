@@ -2,11 +2,14 @@
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from prowess.agent.providers.known_providers import KNOWN_PROVIDERS
 from prowess.policy import PROFILES
 from prowess.skill.problems import KINDS
 from prowess.version import __version__
@@ -416,7 +419,7 @@ def test_doctor_says_what_works_here(home: Home) -> None:
     checks = {check["check"]: check for check in outcome.json["checks"]}
     assert list(outcome.json) == ["checks"]
     assert all(set(check) == {"check", "works", "detail", "hint"} for check in checks.values())
-    assert list(checks) == [
+    assert [name for name in checks if not name.startswith("provider ")] == [
         "prowess",
         "settings",
         "home",
@@ -424,6 +427,9 @@ def test_doctor_says_what_works_here(home: Home) -> None:
         "watching",
         "database",
         "copies",
+        "extra agent",
+        "extra chat",
+        "extra python",
         "extra postgres",
         "extra docker",
         "extra keyring",
@@ -434,7 +440,7 @@ def test_doctor_says_what_works_here(home: Home) -> None:
         "sandbox docker",
         "sandbox podman",
         "scripts",
-        "model keys",
+        "model",
     ]
     assert all(check["hint"] for check in checks.values() if not check["works"])
     where = f"SQLite in {home.prowess}/state.db"
@@ -444,6 +450,7 @@ def test_doctor_says_what_works_here(home: Home) -> None:
     assert not active.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("R96", "R97")
 @pytest.mark.parametrize(
     ("settings", "works", "detail", "hint"),
@@ -486,6 +493,7 @@ def test_doctor_counts_what_is_remembered(home: Home, root: Path) -> None:
     assert database["detail"].endswith(", 1 trusted projects, 2 sessions")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "where"), [("memory", "SQLite in memory"), ("sqlite:///tmp/4d1f.db", "SQLite in /tmp/4d1f.db")]
 )
@@ -507,11 +515,59 @@ def test_doctor_says_that_the_database_cannot_be_used_and_goes_on(home: Home) ->
     assert checks["database"]["hint"]
 
 
-def test_doctor_names_model_keys_and_never_shows_them(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def _find_models(outcome: Outcome) -> list[tuple[str, bool, str, str]]:
+    return [
+        (check["check"], check["works"], check["detail"], check["hint"])
+        for check in outcome.json["checks"]
+        if check["check"].startswith(("model", "provider "))
+    ]
+
+
+def _forget_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in (key for provider in KNOWN_PROVIDERS.values() for key in provider.keys):
+        monkeypatch.delenv(key, raising=False)
+
+
+def test_doctor_says_that_the_offline_model_always_works(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    _forget_keys(monkeypatch)
+    detail = "offline: built in, without a key and without a network"
+    assert _find_models(call("doctor", "--json")) == [("model", True, detail, "")]
+
+
+def test_doctor_names_the_model_and_the_keys_and_never_shows_them(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    _forget_keys(monkeypatch)
     monkeypatch.setenv("OPENAI_API_KEY", "secret-4d1f")
+    monkeypatch.setenv("CO_API_KEY", "secret-4d1f")
+    home.write_settings('model = "openai-chat:gpt"\nmodel_url = "http://me:secret-4d1f@127.0.0.1:9/v1"\n')
     outcome = call("doctor", "--json")
-    assert "OPENAI_API_KEY" in outcome.stdout
-    assert "secret-4d1f" not in outcome.stdout
+    assert _find_models(outcome) == [
+        ("model", True, "openai-chat:gpt: http://127.0.0.1:9/v1, with the key in OPENAI_API_KEY", ""),
+        ("provider openai", True, "OpenAI, with the key in OPENAI_API_KEY", ""),
+        ("provider cohere", False, "Cohere, with the key in CO_API_KEY", "pip install 'pydantic-ai-slim[cohere]'"),
+    ]
+    assert "secret-4d1f" not in outcome.stdout + outcome.stderr
+
+
+def test_doctor_says_what_the_model_of_the_settings_lacks(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    _forget_keys(monkeypatch)
+    home.write_settings('model = "anthropic:claude"\n')
+    assert _find_models(call("doctor", "--json")) == [
+        (
+            "model",
+            False,
+            "model 'anthropic:claude': no key of Anthropic",
+            "set ANTHROPIC_API_KEY, or use the model 'offline', which needs none",
+        )
+    ]
+
+
+@pytest.mark.slow
+def test_doctor_loads_no_library_of_models(home: Home) -> None:
+    code = "import sys; from prowess.surfaces.cli.main import main; sys.argv = ['prowess', 'doctor']\n"
+    code += "try: main()\nexcept SystemExit: pass\nprint('LOADED', *({'pydantic_ai', 'openai'} & set(sys.modules)))"
+    environment = {**os.environ, "OPENAI_API_KEY": "secret-4d1f", "PROWESS_MODEL": "openai:gpt"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines()[-1] == "LOADED"
 
 
 # All of them

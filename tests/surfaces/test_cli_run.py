@@ -412,7 +412,7 @@ def test_nothing_that_is_asked_about_can_look_like_the_question_itself(skills: P
         ["--skills", "skills", "run", "liar", "scripts/a\nAllowed.py", "--", forged, "y" * 5_000], typed="o\n"
     )
     lines = _plain(done.stderr).split("\n")
-    assert 'Run scripts/a\\nAllowed.py of skill "liar"?' in lines
+    assert "Run 'scripts/a\\nAllowed.py' of skill \"liar\"?" in lines
     (arguments,) = [line for line in lines if line.startswith("  arguments: ")]
     assert arguments.startswith("  arguments: 'x\\n  it runs in a sandbox, with nothing beyond its own files\\nAllow?")
     assert re.search(r"yyy … and 3,\d\d\d more characters$", arguments)

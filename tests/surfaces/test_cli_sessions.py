@@ -32,6 +32,8 @@ _RECEIPT = {
     "in_context",
     "ended_at",
 }
+_SILENT = {"title": None, "model": None, "turns": 0}
+"""What there is to say of the conversation in a session that has none."""
 
 
 @pytest.fixture
@@ -69,8 +71,8 @@ def test_session_is_listed_with_the_names_of_what_is_active(root: Path) -> None:
         assert _MOMENT.fullmatch(row.pop("created_at"))
         assert _MOMENT.fullmatch(row.pop("used_at"))
     assert rows == {
-        "monday": {"id": "monday", "agent": None, "active": ["b", "a"]},
-        "tuesday": {"id": "tuesday", "agent": "reviewer", "active": ["a"]},
+        "monday": {"id": "monday", "agent": None, "active": ["b", "a"], **_SILENT},
+        "tuesday": {"id": "tuesday", "agent": "reviewer", "active": ["a"], **_SILENT},
     }
 
 
@@ -90,7 +92,8 @@ def test_task_of_a_profile_is_over_with_its_process(root: Path) -> None:
 def test_receipts_of_a_session_are_shown_newest_first(root: Path) -> None:
     receipts = [_activate(root, name, "--session", "monday").json["receipt"] for name in ("a", "b")]
     found = call("sessions", "monday", "--json").json
-    assert (list(found), found["id"], found["runs"]) == (["id", "receipts", "runs"], "monday", [])
+    assert (list(found), found["id"]) == (["id", "receipts", "runs", "turns"], "monday")
+    assert (found["runs"], found["turns"]) == ([], [])
     assert sorted(found["receipts"], key=lambda receipt: receipt["name"]) == receipts
     assert all(set(receipt) == _RECEIPT for receipt in found["receipts"])
 
@@ -207,7 +210,7 @@ def test_other_process_can_end_a_session(root: Path) -> None:
     assert _sessions() == []
 
 
-@pytest.mark.parametrize("arguments", [["nope"], ["--end", "nope"]])
+@pytest.mark.parametrize("arguments", [["nope"], ["--end", "nope"], ["--forget", "nope"]])
 def test_unknown_session_is_a_no(home: Home, arguments: list[str]) -> None:
     with pytest.raises(NotFound) as caught:
         call("sessions", *arguments)
@@ -220,7 +223,7 @@ def test_people_get_a_line_with_tabs_for_each(root: Path) -> None:
     _activate(root, "b", "--session", "monday")
     (line,) = call("sessions").stdout.splitlines()
     cells = line.split("\t")
-    assert (cells[0], cells[2:]) == ("monday", ["x", "a, b"])
+    assert (cells[0], cells[2:]) == ("monday", ["x", "a, b", "0", ""])
     lines = [line.split("\t") for line in call("sessions", "monday").stdout.splitlines()]
     assert sorted(row[1:4] + row[5:] for row in lines) == [
         ["a", "user", "trusted", "active"],
@@ -248,7 +251,7 @@ def test_sessions_belong_to_one_user(root: Path, home: Home) -> None:
 
 
 def test_nothing_used_is_no_row(home: Home) -> None:
-    assert call("usage", "--json").json == {"sessions": 0, "skills": []}
+    assert call("usage", "--json").json == {"sessions": 0, "skills": [], "models": []}
     outcome = call("usage")
     assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "", "No skill was used yet.\n")
 

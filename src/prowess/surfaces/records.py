@@ -5,12 +5,14 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from prowess.activation.conversations import ConversationRecord, ModelUsage
 from prowess.catalog.catalog import Catalog, RejectedSkill
 from prowess.catalog.reasons import Explanation
 from prowess.catalog.switches import Switch, Switches
 from prowess.catalog.validation import CheckedSkill
 from prowess.copies.sync import SyncReport
 from prowess.runtime import Runtime
+from prowess.runtime.tool_results import show_moment
 from prowess.skill.problems import Problem
 from prowess.skill.skill import Skill
 from prowess.skill.targets import Loss
@@ -18,8 +20,10 @@ from prowess.sources.source import show_path
 
 __all__ = [
     "catalog_record",
+    "conversation_record",
     "explanation_record",
     "loss_record",
+    "model_usage_record",
     "problem_record",
     "skill_record",
     "sync_record",
@@ -150,3 +154,16 @@ def sync_record(report: SyncReport) -> Record:
         "skipped": [{"id": one.id, "problem": problem_record(one.problem)} for one in report.skipped],
         "seconds": round(report.seconds, 6),
     }
+
+
+def conversation_record(conversation: ConversationRecord) -> Record:
+    """Return a conversation as it is listed, its times as text."""
+    return asdict(conversation) | {
+        "created_at": show_moment(conversation.created_at),
+        "used_at": show_moment(conversation.used_at),
+    }
+
+
+def model_usage_record(usage: ModelUsage) -> Record:
+    """Return how much a model was used."""
+    return asdict(usage)

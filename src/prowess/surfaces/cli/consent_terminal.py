@@ -1,34 +1,29 @@
 """Ask a person at the terminal for consent, with all that is needed to answer."""
 
-import shlex
 import sys
+from collections.abc import Callable, Sequence
 
 import click
 
-from prowess.activation.consent import (
-    Answer,
-    CallbackAsker,
-    Change,
-    ConsentAsker,
-    HeadlessAsker,
-    Question,
-)
-from prowess.activation.grants import Act
+from prowess.activation.consent import Answer, CallbackAsker, ConsentAsker, HeadlessAsker, Question
+from prowess.runtime import Runtime
+from prowess.runtime.changed_texts import TextChange
 from prowess.skill.deception import make_printable
-from prowess.sources.source import show_bytes
-from prowess.surfaces.cli.output import note
+from prowess.surfaces.cli.consent_text import PROMPT, render_question
+from prowess.surfaces.cli.output import encodable
+from prowess.surfaces.cli.tones import Line, has_colours, paint
+from prowess.surfaces.cli.typed_ahead import forget_typed_ahead
 
-__all__ = ["TerminalAsker", "choose_asker"]
+__all__ = ["ANSWERS", "TerminalAsker", "choose_asker", "is_somebody_there", "say_line"]
 
-_MAX_LISTED = 20
-_CHOICES: dict[str, Answer] = {
+ANSWERS: dict[str, Answer] = {
     "o": Answer.ALLOW_ONCE,
     "s": Answer.ALLOW_FOR_SESSION,
     "a": Answer.ALLOW_ALWAYS,
     "r": Answer.REFUSE,
     "n": Answer.REFUSE_ONCE,
 }
-_MARKS = {Change.ADDED: "+", Change.REMOVED: "-", Change.CHANGED: "~"}
+"""What a person types, and what it means."""
 
 
 class TerminalAsker:
@@ -36,84 +31,36 @@ class TerminalAsker:
 
     name = "terminal"
 
+    def __init__(self, changed_texts: Callable[[Question], Sequence[TextChange]] = lambda _: ()) -> None:
+        self._changed_texts = changed_texts
+
     def ask(self, question: Question) -> Answer | None:
-        _describe(question)
-        prompt = "Allow [o]nce, for this [s]ession, [a]lways; [n]ot now, or [r]efuse for good?"
+        for line in render_question(question, self._changed_texts(question)):
+            say_line(line)
+        forget_typed_ahead()  # It was not meant for this question.
         letter = click.prompt(
-            prompt,
-            type=click.Choice(list(_CHOICES), case_sensitive=False),
+            PROMPT,
+            type=click.Choice(list(ANSWERS), case_sensitive=False),
             show_choices=False,
             prompt_suffix=" ",
             err=True,
         )
-        return _CHOICES[str(letter).lower()]
+        return ANSWERS[str(letter).lower()]
 
 
-def choose_asker(*, yes: bool, as_json: bool) -> ConsentAsker:
+def choose_asker(runtime: Runtime, *, yes: bool, as_json: bool) -> ConsentAsker:
     """Return who answers: the option --yes, the person at the terminal, or nobody."""
     if yes:
         return CallbackAsker(lambda _: Answer.ALLOW_ONCE, name="command")
-    somebody_is_there = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
-    return TerminalAsker() if somebody_is_there and not as_json else HeadlessAsker()
+    return TerminalAsker(runtime.changed_texts) if is_somebody_there() and not as_json else HeadlessAsker()
 
 
-_POWERS = {
-    "network": "reach the network",
-    "workspace:read": "read the folder",
-    "workspace:write": "read and change the folder",
-    "secret": "be given a secret",
-    "packages": "have packages installed",
-}
-_MAX_ARGUMENT_CHARACTERS = 2_000
-"""Of all arguments together; what is cut is said."""
+def is_somebody_there() -> bool:
+    """Whether a person sees what is asked, and can answer."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
-def _describe_run(question: Question) -> None:
-    if question.arguments:
-        text = shlex.join(question.arguments)
-        more = len(text) - _MAX_ARGUMENT_CHARACTERS
-        cut = f" … and {more:,} more characters" if more > 0 else ""
-        _say(f"  arguments: {text[:_MAX_ARGUMENT_CHARACTERS]}{cut}")
-    for power in question.powers:
-        _say(f"  wants to {_describe_power(power)}")
-    if question.packages:
-        shown = ", ".join(question.packages[:_MAX_LISTED])
-        more = len(question.packages) - _MAX_LISTED
-        _say(f"  packages: {shown}" + (f" and {more:,} more" if more > 0 else ""))
-    _say("  it runs in a sandbox" + ("" if question.powers else ", with nothing beyond its own files"))
-
-
-def _describe_power(power: str) -> str:
-    for kind, what in _POWERS.items():
-        if power == kind or power.startswith(f"{kind}:"):
-            which = power[len(kind) + 1 :]
-            return f"{what}: {which}" if which else what
-    return power
-
-
-def _say(line: str) -> None:
+def say_line(line: Line) -> None:
     """Say one line, and no more: what a skill or a model wrote must not look like a line of ours."""
-    note(make_printable(line))
-
-
-def _describe(question: Question) -> None:
-    _say(f"{question.title}?")
-    _say(f"  {question.description}")
-    _say(f"  from {question.source}: {question.skill}, digest {question.digest[:12]}")
-    if question.act is Act.RUN:
-        _describe_run(question)
-    if question.allowed_tools:
-        _say(f"  wants these tools: {' '.join(question.allowed_tools)}")
-    if question.permissions:
-        _say(f"  wants these permissions: {' '.join(question.permissions)}")
-    if question.former_digest:
-        _say(f"  changed since you agreed to {question.former_digest[:12]}:")
-        lines = [f"    {_MARKS[change.change]} {change.path}" for change in question.changes]
-    else:
-        _say("  its files:")
-        lines = [f"    {file.size:>9,}  {show_bytes(file.path)}" for file in question.files]
-    for line in lines[:_MAX_LISTED]:
-        _say(line)
-    if len(lines) > _MAX_LISTED:
-        _say(f"    … and {len(lines) - _MAX_LISTED:,} more")
-    _say(f"  `prowess show {question.skill}` shows all of it, and where it lies")
+    text = encodable(make_printable(line.text), sys.stderr)
+    click.echo(paint(text, line.tone) if has_colours(sys.stderr) else text, err=True)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from prowess.agent.providers.usability import check_model, survey_providers
 from prowess.catalog.watching import Watcher
 from prowess.copies.disk_trial import try_disk
 from prowess.copies.migration import plan_migration, read_old_folder
@@ -20,20 +21,15 @@ from prowess.version import __version__
 __all__ = ["Finding", "diagnose"]
 
 _EXTRAS = (
+    ("agent", ("pydantic_ai", "openai", "anthropic"), "models of providers"),
+    ("chat", ("prompt_toolkit",), "completion and history in `prowess chat`"),
+    ("python", ("pydantic_monty",), "inline Python"),
     ("postgres", ("psycopg",), "state in PostgreSQL"),
     ("docker", ("docker",), "containers of Docker, judged and put right"),
     ("keyring", ("keyring",), "secrets in the keyring of the system"),
     ("scripts", ("uv",), "packages that scripts declare"),
     ("tokens", ("tiktoken",), "exact count of tokens"),
     ("semantic", ("numpy", "safetensors", "tokenizers", "wordllama"), "search by meaning"),
-)
-_MODEL_KEYS = (
-    "ANTHROPIC_API_KEY",
-    "OPENAI_API_KEY",
-    "GOOGLE_API_KEY",
-    "GEMINI_API_KEY",
-    "MISTRAL_API_KEY",
-    "GROQ_API_KEY",
 )
 
 
@@ -60,7 +56,8 @@ def diagnose(runtime: Runtime) -> list[Finding]:
         *_extras(),
         *(_sandbox(runtime, backend) for backend in BACKENDS),
         _scripts(runtime),
-        _model_keys(),
+        _model(runtime),
+        *_providers(),
     ]
 
 
@@ -179,8 +176,21 @@ def _scripts(runtime: Runtime) -> Finding:
     return Finding("scripts", works=True, detail=detail)
 
 
-def _model_keys() -> Finding:
-    found = [name for name in _MODEL_KEYS if os.environ.get(name)]
-    if found:
-        return Finding("model keys", works=True, detail=", ".join(found))
-    return Finding("model keys", works=False, detail="none", hint="set " + " or ".join(_MODEL_KEYS[:2]))
+def _model(runtime: Runtime) -> Finding:
+    """Say whether the model of the settings can be used, without asking it."""
+    try:
+        usable = check_model(runtime.settings.model, url=runtime.settings.model_url)
+    except ProwessError as error:
+        return Finding("model", works=False, detail=error.message, hint=error.hint)
+    return Finding("model", works=True, detail=usable.summary)
+
+
+def _providers() -> Iterator[Finding]:
+    """Name the providers of models whose key is here; the key itself is nobody's business."""
+    for usable in survey_providers():
+        yield Finding(
+            f"provider {usable.provider.prefix}",
+            works=not usable.missing,
+            detail=f"{usable.provider.title}, with the key in {usable.key}",
+            hint=usable.missing,
+        )

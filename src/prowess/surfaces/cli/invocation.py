@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from prowess.runtime import Runtime
     from prowess.settings import Settings
 
-__all__ = ["Invocation", "complete_skill", "json_option"]
+__all__ = ["Invocation", "complete_skill", "json_lines_option", "json_option"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -47,14 +47,20 @@ class Invocation:
 
 def json_option(function: _F) -> _F:
     """Let `--json` stand after the command as well as before it."""
+    return _add_json_option(function, "Print one JSON document and nothing else.")
 
+
+def json_lines_option(function: _F) -> _F:
+    """Do so for a command that prints many documents."""
+    return _add_json_option(function, "Print JSON and nothing else, one object a line.")
+
+
+def _add_json_option(function: _F, about: str) -> _F:
     def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         if value:
             ctx.find_object(Invocation).as_json = True  # type: ignore[union-attr]
 
-    option = click.option(
-        "--json", is_flag=True, expose_value=False, callback=remember, help="Print one JSON document and nothing else."
-    )
+    option = click.option("--json", is_flag=True, expose_value=False, callback=remember, help=about)
     return option(function)
 
 

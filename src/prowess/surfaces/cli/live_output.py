@@ -1,6 +1,7 @@
 """What a script writes, shown while it runs: as it is where a program may be reading, harmless on a terminal."""
 
 import codecs
+import re
 import sys
 from typing import TextIO
 
@@ -10,7 +11,7 @@ from prowess.surfaces.cli.output import note
 
 __all__ = ["LiveOutput"]
 
-_KEPT = {"\n": "\n", "\t": "\t"}
+_KEPT = re.compile("([\n\t])")
 
 
 class LiveOutput:
@@ -67,6 +68,7 @@ def _choose(stream: Stream) -> TextIO | None:
 
 
 def _tame(text: str, target: TextIO) -> str:
-    shown = "".join(_KEPT.get(char) or make_printable(char) for char in text.replace("\r\n", "\n"))
+    parts = _KEPT.split(text.replace("\r\n", "\n"))
+    shown = "".join(part if index % 2 else make_printable(part) for index, part in enumerate(parts))
     encoding = target.encoding or "utf-8"
     return shown.encode(encoding, "backslashreplace").decode(encoding)

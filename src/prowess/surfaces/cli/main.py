@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "activate": ("activating", "Switch a skill on and print its instructions."),
     "read": ("reading", "Print a file of a skill."),
     "run": ("running", "Run a script of a skill in a sandbox."),
+    "chat": ("chatting", "Talk with a model that uses your skills."),
     "sync": ("syncing", "Bring the copies that sandboxes see up to date."),
     "mounts": ("mounting", "Print what a sandbox must mount to see the skills."),
     "validate": ("validating", "Check skills for mistakes."),
@@ -129,10 +130,10 @@ def _give_up_output() -> None:
 
 
 def _report(error: ProwessError) -> int:
-    from prowess.surfaces.cli.output import print_error
+    from prowess.surfaces.cli.output import has_lines, print_error
 
     try:
-        print_error(error, as_json=_wants_json())
+        print_error(error, as_json=_wants_json() and not has_lines())
         sys.stdout.flush()
     except OSError:
         _give_up_output()

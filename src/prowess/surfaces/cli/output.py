@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from weakref import WeakSet
 
 import click
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = [
+    "encodable",
+    "has_lines",
     "note",
     "print_content",
     "print_error",
@@ -25,11 +28,14 @@ __all__ = [
     "print_rows",
     "print_text",
     "progress",
+    "show_cost",
     "step_bar",
 ]
 
 _T = TypeVar("_T")
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
+_STREAMS_OF_LINES = WeakSet[TextIO]()
+"""Where documents were printed each on a line, and nothing else may follow."""
 _MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "i"}
 
 
@@ -40,14 +46,20 @@ def print_json(value: Any) -> None:
 
 def print_json_line(value: Any) -> None:
     """Print one of many JSON documents, each on a line of its own, and let it go at once."""
+    _STREAMS_OF_LINES.add(sys.stdout)
     sys.stdout.write(json.dumps(value) + "\n")
     sys.stdout.flush()
+
+
+def has_lines() -> bool:
+    """Whether JSON was printed line by line, so that a document of many lines would be no part of it."""
+    return sys.stdout in _STREAMS_OF_LINES
 
 
 def print_text(text: str) -> None:
     """Print a text; what a terminal might obey, and what its encoding lacks, is escaped."""
     shown = "\n".join(map(make_printable, text.split("\n")))
-    sys.stdout.write(_encodable(shown, sys.stdout) + "\n")
+    sys.stdout.write(encodable(shown, sys.stdout) + "\n")
 
 
 def print_content(text: str) -> None:
@@ -61,11 +73,12 @@ def print_content(text: str) -> None:
 
 def note(text: str, *, label: str = "", colour: str = "cyan") -> None:
     """Say something to the person, beside the result."""
-    shown = _encodable("\n".join(map(make_printable, text.split("\n"))), sys.stderr)
+    shown = encodable("\n".join(map(make_printable, text.split("\n"))), sys.stderr)
     click.echo((click.style(label, fg=colour, bold=True) if label else "") + shown, err=True)
 
 
-def _encodable(text: str, stream: TextIO) -> str:
+def encodable(text: str, stream: TextIO) -> str:
+    """Return a text with what the encoding of a stream lacks written as an escape."""
     encoding = stream.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
@@ -83,7 +96,7 @@ def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table on a terminal, and lines with tabs where a program may be reading."""
     if not sys.stdout.isatty():
         for row in rows:
-            sys.stdout.write(_encodable("\t".join(map(make_printable, row)), sys.stdout) + "\n")
+            sys.stdout.write(encodable("\t".join(map(make_printable, row)), sys.stdout) + "\n")
         return
     from rich.table import Table
 
@@ -94,6 +107,11 @@ def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in rows:
         table.add_row(*(_plain(cell) for cell in row))
     _console().print(table)
+
+
+def show_cost(usd: float | None) -> str:
+    """Return what something cost, for a table; nothing if that is not known."""
+    return "" if usd is None else f"${usd:,.4f}"
 
 
 def _plain(cell: str) -> str:
@@ -115,7 +133,7 @@ def print_problems(place: str, problems: Iterable[Problem]) -> None:
         where = ":".join(str(part) for part in (file, problem.line, problem.column) if part is not None)
         mark = f"{_MARKS[problem.severity]} {problem.severity}"
         lead, rest = f"{where}: ", f": {problem.message} [{problem.code}]"
-        shown = [_encodable(make_printable(part), sys.stdout) for part in (lead, mark, rest)]
+        shown = [encodable(make_printable(part), sys.stdout) for part in (lead, mark, rest)]
         shown[1] = click.style(shown[1], fg=_COLOURS[problem.severity]) if sys.stdout.isatty() else shown[1]
         sys.stdout.write("".join(shown) + "\n")
         if problem.remedy:

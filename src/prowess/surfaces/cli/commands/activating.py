@@ -34,7 +34,7 @@ def command(
     """
     with invocation.open() as runtime:
         invocation.check_agent(runtime, agent)
-        asker = choose_asker(yes=yes, as_json=invocation.as_json)
+        asker = choose_asker(runtime, yes=yes, as_json=invocation.as_json)
         with runtime.session(session_id, agent=agent, asker=asker) as session, explained(runtime, name):
             activation = session.activate(name, arguments=shlex.join(arguments) if arguments else None)
     if invocation.as_json:

@@ -4,7 +4,8 @@ import click
 
 from prowess.runtime.tool_results import show_moment
 from prowess.surfaces.cli.invocation import Invocation, json_option
-from prowess.surfaces.cli.output import note, print_json, print_rows
+from prowess.surfaces.cli.output import note, print_json, print_rows, show_cost
+from prowess.surfaces.records import Record, model_usage_record
 
 __all__ = ["command"]
 
@@ -14,14 +15,14 @@ __all__ = ["command"]
 @json_option
 @click.pass_obj
 def command(invocation: Invocation, days: int | None) -> None:
-    """Show how much each skill was used, the most used first.
+    """Show how much each skill and each model was used, the most used first.
 
     \b
     prowess usage
     prowess usage --days 7 --json
     """
     with invocation.open() as runtime:
-        usage = runtime.usage(days=days)
+        usage, models = runtime.usage(days=days), [model_usage_record(one) for one in runtime.model_usage(days=days)]
     rows = [
         {
             "name": one.name,
@@ -35,7 +36,7 @@ def command(invocation: Invocation, days: int | None) -> None:
         for one in usage.skills
     ]
     if invocation.as_json:
-        print_json({"sessions": usage.sessions, "skills": rows})
+        print_json({"sessions": usage.sessions, "skills": rows, "models": models})
         return
     if not rows:
         note("No skill was used yet.")
@@ -46,3 +47,11 @@ def command(invocation: Invocation, days: int | None) -> None:
             for row in rows
         ],
     )
+    if models:
+        print_rows(["MODEL", "TURNS", "FORKS", "TOKENS IN", "TOKENS OUT", "COST"], map(_model_row, models))
+
+
+def _model_row(row: Record) -> list[str]:
+    use = row["use"]
+    counts = (row["turns"], row["forks"], use["input_tokens"], use["output_tokens"])
+    return [row["model"], *map(str, counts), show_cost(use["cost_usd"])]

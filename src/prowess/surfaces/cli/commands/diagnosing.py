@@ -13,7 +13,7 @@ __all__ = ["command"]
 @json_option
 @click.pass_obj
 def command(invocation: Invocation) -> None:
-    """Check what works on this machine: settings, sources, watching, database, sandboxes, model keys.
+    """Check what works on this machine: settings, sources, watching, database, sandboxes, models.
 
     \b
     prowess doctor

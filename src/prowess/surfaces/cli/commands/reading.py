@@ -44,7 +44,7 @@ def command(
     prowess read scheduling references/recurrence.md --lines 1-20
     """
     with invocation.open() as runtime:
-        asker = choose_asker(yes=yes, as_json=invocation.as_json)
+        asker = choose_asker(runtime, yes=yes, as_json=invocation.as_json)
         with runtime.session(session_id, asker=asker) as session, explained(runtime, name):
             resource = session.read(name, path, lines=lines)
             record = _record(session, name, resource)

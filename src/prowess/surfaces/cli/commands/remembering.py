@@ -1,36 +1,47 @@
 """`prowess sessions`."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
 import click
 
+from prowess.activation.conversations import ConversationRecord, TurnReceipt
 from prowess.activation.receipts import SessionRecord
 from prowess.errors import NotFound
 from prowess.runtime import Runtime
-from prowess.runtime.tool_results import receipt_record, run_receipt_record, show_moment
+from prowess.runtime.tool_results import receipt_record, run_receipt_record, show_moment, turn_record
 from prowess.surfaces.cli.invocation import Invocation, json_option
-from prowess.surfaces.cli.output import note, print_json, print_rows, print_text
-from prowess.surfaces.records import Record
+from prowess.surfaces.cli.output import note, print_json, print_rows, print_text, show_cost
+from prowess.surfaces.records import Record, conversation_record
 
 __all__ = ["command"]
+
+_ALL = 1_000_000
+"""More conversations than anybody has."""
 
 
 @click.command("sessions")
 @click.argument("session_id", required=False, metavar="[ID]")
 @click.option("--end", "ended", metavar="ID", help="Switch everything off in a session and forget it.")
+@click.option("--forget", "forgotten", metavar="ID", help="End a session, and delete what was said in it.")
 @json_option
 @click.pass_obj
-def command(invocation: Invocation, session_id: str | None, ended: str | None) -> None:
-    """Show the sessions and what they have switched on; with an ID, the receipts of that session.
+def command(invocation: Invocation, session_id: str | None, ended: str | None, forgotten: str | None) -> None:
+    """Show the sessions, their conversations and what they have switched on; with an ID, the receipts of that session.
 
     \b
     prowess sessions
     prowess sessions monday
     prowess sessions --end monday
+    prowess sessions --forget monday
     """
-    if session_id and ended:
-        raise click.UsageError("give an ID to look at, or one to --end")
+    if len([given for given in (session_id, ended, forgotten) if given]) > 1:
+        raise click.UsageError("give an ID to look at, or one to --end, or one to --forget")
     with invocation.open() as runtime:
         if ended:
             _end(invocation, runtime, ended)
+        elif forgotten:
+            _forget(invocation, runtime, forgotten)
         elif session_id:
             _show(invocation, runtime, session_id)
         else:
@@ -39,20 +50,38 @@ def command(invocation: Invocation, session_id: str | None, ended: str | None) -
 
 def _end(invocation: Invocation, runtime: Runtime, session_id: str) -> None:
     if not runtime.end_session(session_id):
-        raise NotFound(f"no session '{session_id}'", hint="`prowess sessions` shows all", code="unknown-session")
+        raise _unknown(session_id)
     if invocation.as_json:
         print_json({"id": session_id, "ended": True})
     else:
         print_text(f"session {session_id} is ended")
 
 
+def _forget(invocation: Invocation, runtime: Runtime, session_id: str) -> None:
+    known = {one.id: one for one in runtime.conversations(limit=_ALL)}.get(session_id)
+    if not runtime.forget_conversation(session_id):
+        raise _unknown(session_id)
+    if invocation.as_json:
+        print_json({"id": session_id, "ended": True, "forgotten": known and conversation_record(known)})
+    elif known is None:
+        print_text(f"session {session_id} is ended; it had no conversation to delete")
+    else:
+        turns = "1 turn" if known.turns == 1 else f"{known.turns:,} turns"
+        print_text(f'conversation {session_id} is deleted: "{known.title}", {turns}; its receipts stay')
+
+
+def _unknown(session_id: str) -> NotFound:
+    return NotFound(f"no session '{session_id}'", hint="`prowess sessions` shows all", code="unknown-session")
+
+
 def _show(invocation: Invocation, runtime: Runtime, session_id: str) -> None:
     receipts = [receipt_record(receipt) for receipt in runtime.receipts(session_id)]
     runs = [run_receipt_record(run) for run in runtime.runs(session_id)]
-    if not receipts and not runs:
-        raise NotFound(f"no session '{session_id}'", hint="`prowess sessions` shows all", code="unknown-session")
+    turns = [_with_forks(runtime, turn) for turn in runtime.turns(session_id)]
+    if not receipts and not runs and not turns:
+        raise _unknown(session_id)
     if invocation.as_json:
-        print_json({"id": session_id, "receipts": receipts, "runs": runs})
+        print_json({"id": session_id, "receipts": receipts, "runs": runs, "turns": turns})
         return
     rows = [
         [row["at"], row["name"], row["asked_by"], row["consent"], str(row["tokens"]), row["ended_at"] or "active"]
@@ -66,6 +95,9 @@ def _show(invocation: Invocation, runtime: Runtime, session_id: str) -> None:
     ]
     if ran:
         print_rows(["WHEN", "SKILL", "SCRIPT", "CONSENT", "STATUS", "TIME"], ran)
+    took = list(_turn_rows(turns))
+    if took:
+        print_rows(["WHEN", "MODEL", "OUTCOME", "STEPS", "CALLS", "TOKENS IN", "TOKENS OUT", "COST", "FORK"], took)
 
 
 def _describe_end(row: Record) -> str:
@@ -76,22 +108,74 @@ def _describe_end(row: Record) -> str:
     return str(row["exit_status"])
 
 
+def _with_forks(runtime: Runtime, turn: TurnReceipt) -> Record:
+    """Return a turn with the forks that it has called for, and theirs."""
+    return turn_record(turn) | {"forks": [_with_forks(runtime, fork) for fork in runtime.turns(parent=turn.id)]}
+
+
+def _turn_rows(turns: Sequence[Record], *, depth: int = 0) -> Iterator[list[str]]:
+    for row in turns:
+        use = row["use"]
+        yield [
+            "  " * depth + row["at"],
+            row["model"],
+            row["outcome"] or "open",
+            *map(str, (row["steps"], row["calls"], use["input_tokens"], use["output_tokens"])),
+            show_cost(use["cost_usd"]),
+            _describe_fork(row) if row["parent"] else "",
+        ]
+        yield from _turn_rows(row["forks"], depth=depth + 1)
+
+
+def _describe_fork(row: Record) -> str:
+    permissions = " ".join(row["permissions"])
+    return f"{row['name']}: {permissions or 'no permissions'}, granted by {row['granted_by']}"
+
+
 def _list(invocation: Invocation, runtime: Runtime) -> None:
-    rows = [_record(session) for session in runtime.sessions()]
+    rows = _session_records(runtime)
     if invocation.as_json:
         print_json({"sessions": rows})
         return
     if not rows:
         note("No sessions yet.")
-    shown = [[row["id"], row["used_at"], row["agent"] or "", ", ".join(row["active"])] for row in rows]
-    print_rows(["ID", "LAST USED", "AGENT", "ACTIVE"], shown)
+    shown = [
+        [row["id"], row["used_at"], row["agent"] or "", ", ".join(row["active"]), str(row["turns"]), row["title"] or ""]
+        for row in rows
+    ]
+    print_rows(["ID", "LAST USED", "AGENT", "ACTIVE", "TURNS", "TITLE"], shown)
 
 
-def _record(session: SessionRecord) -> Record:
+def _session_records(runtime: Runtime) -> list[Record]:
+    """Return sessions and conversations, which outlive them, as one list: the one used last first."""
+    conversations = {one.id: one for one in runtime.conversations()}
+    sessions = [_touched(session, conversations.get(session.id)) for session in runtime.sessions()]
+    known = {session.id for session in sessions}
+    sessions += [_session_of(one) for one in conversations.values() if one.id not in known]
+    sessions.sort(key=lambda session: session.used_at, reverse=True)
+    return [_record(session, conversations.get(session.id)) for session in sessions]
+
+
+def _touched(session: SessionRecord, conversation: ConversationRecord | None) -> SessionRecord:
+    used_at = max(session.used_at, conversation.used_at if conversation else 0.0)
+    return replace(session, used_at=used_at)
+
+
+def _session_of(conversation: ConversationRecord) -> SessionRecord:
+    """Return what there is to say of a session that has ended since."""
+    return SessionRecord(
+        conversation.user, conversation.id, created_at=conversation.created_at, used_at=conversation.used_at
+    )
+
+
+def _record(session: SessionRecord, conversation: ConversationRecord | None) -> Record:
     return {
         "id": session.id,
         "agent": session.agent or None,
         "created_at": show_moment(session.created_at),
         "used_at": show_moment(session.used_at),
         "active": list(session.active),
+        "title": conversation.title if conversation else None,
+        "model": conversation.model if conversation else None,
+        "turns": conversation.turns if conversation else 0,
     }

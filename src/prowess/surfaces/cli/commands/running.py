@@ -95,7 +95,7 @@ def command(
     )
     with invocation.open() as runtime:
         invocation.check_agent(runtime, agent)
-        asker = choose_asker(yes=yes, as_json=invocation.as_json)
+        asker = choose_asker(runtime, yes=yes, as_json=invocation.as_json)
         live = LiveOutput(quiet=invocation.as_json, limit_bytes=runtime.policy.execution.limits.output_bytes)
         with runtime.session(session_id, agent=agent, asker=asker) as session, explained(runtime, name):
             result = session.run(name, script, arguments, request=request, listener=live.hear, progress=live.say)

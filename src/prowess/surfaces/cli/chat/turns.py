@@ -1,0 +1,62 @@
+"""One message in a conversation, answered at the terminal, and the exit status that comes of it."""
+
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from prowess.activation.conversations import Outcome
+from prowess.agent.chat import Chat
+from prowess.agent.events import Done, Failed, Happening
+from prowess.surfaces.cli.chat.interrupts import heed_interrupts
+
+__all__ = ["TurnEnd", "run_turn"]
+
+_STATUSES = {"settings": 2, "world": 3}
+_INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """How a turn has ended."""
+
+    outcome: Outcome
+    failed: Failed | None = None
+    interrupted: bool = False
+    """Whether somebody at the keyboard has ended it."""
+
+    @property
+    def status(self) -> int:
+        """The exit status: 0 answered, 1 no, 2 settings, 3 the model or the world failed, 130 Ctrl-C."""
+        if self.outcome is Outcome.ANSWERED:
+            return 0
+        if self.interrupted:
+            return _INTERRUPTED
+        return _STATUSES.get(self.failed.kind, 1) if self.failed else 1
+
+
+async def run_turn(
+    chat: Chat,
+    message: str,
+    *,
+    show: Callable[[Happening], None],
+    on_interrupt: Callable[[], None] = lambda: None,
+) -> TurnEnd:
+    """Have a message answered, and show what happens. Ctrl-C cancels the turn, and not the program."""
+    outcome, failed = Outcome.FAILED, None
+
+    def cancel() -> None:
+        on_interrupt()
+        chat.cancel()
+
+    with heed_interrupts(cancel) as interrupts:
+        async with aclosing(chat.stream(message)) as happenings:
+            async for happening in happenings:
+                show(happening)
+                match happening.event:
+                    case Failed() if not happening.within:
+                        failed = happening.event
+                    case Done() if not happening.within:
+                        outcome = happening.event.outcome
+                    case _:
+                        pass
+    return TurnEnd(outcome, failed, interrupts.happened)
