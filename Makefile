@@ -18,10 +18,11 @@ $(INSTALLED): requirements/dev.txt requirements/debian.txt pyproject.toml tools/
 	sh tools/setup.sh
 	touch $(INSTALLED)
 
-run: install  ## Show the bundled skills, and what a model is told about them
+run: install  ## Chat with the bundled skills; without a terminal, ask one question
 	@$(BIN)/prowess doctor
-	@echo && $(BIN)/prowess --profile standard list
-	@echo && $(BIN)/prowess prompt
+	@echo
+	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/prowess chat; \
+	else $(BIN)/prowess chat --print "/repo-survey How would you look at this folder?"; fi
 
 test: install  ## Run every test
 	$(PYTEST)
@@ -66,6 +67,7 @@ bench: install  ## Measure beside peers and floors, and write bench/RESULTS.md (
 	$(BIN)/python -m bench.disclosure
 	$(BIN)/python -m bench.sync
 	$(BIN)/python -m bench.execution
+	$(BIN)/python -m bench.turn
 	$(BIN)/python -m bench.recall $(CORPUS)
 
 fuzz: install  ## Throw random folders and bytes at the reader for some minutes (FUZZ_EFFORT=…, FUZZ_SECONDS=…)
