@@ -1,5 +1,6 @@
 """A turn: a message of the user, the requests to the model and the calls of tools that it takes, and the answer."""
 
+import time
 from collections.abc import Callable, Generator
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
@@ -70,6 +71,8 @@ class Turn:
         self._system = ""
         """What the system prompt says for this one request alone."""
         self._text = ""
+        self._begun_at = time.monotonic()
+        self._seconds = 0.0
 
     # Events
 
@@ -115,6 +118,7 @@ class Turn:
 
     async def _finish(self, outcome: Outcome) -> Done:
         """Write how the turn has ended, and tell it then: whoever hears of it can rely on it."""
+        self._seconds = round(time.monotonic() - self._begun_at, 6)
         self.receipt = replace(self.receipt, ended_at=self.conversation.clock(), outcome=outcome)
         self.stage.record(self.receipt)
         happening = self.stage.note(self._make_done(outcome))
@@ -136,7 +140,7 @@ class Turn:
             outcome=outcome,
             use=self.receipt.use + self.forked_use,
             steps=self.receipt.steps,
-            seconds=round((self.receipt.ended_at or 0.0) - self.receipt.at, 6),
+            seconds=self._seconds,
         )
 
     def _flush(self) -> None:

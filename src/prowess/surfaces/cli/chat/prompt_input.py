@@ -13,6 +13,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import Output
 
 from prowess.skill.deception import make_printable
@@ -88,7 +89,7 @@ def _make_bindings() -> KeyBindings:
     bindings = KeyBindings()
     bindings.add("enter")(_send)
     bindings.add("escape", "enter")(_begin_line)
-    bindings.add("c-c")(_interrupt)
+    bindings.add(Keys.ControlC)(_interrupt)
     bindings.add("<sigint>")(_interrupt)
     return bindings
 
