@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from prowess.runtime import Runtime
+from tests.greeting_server import port
 from tests.postgres import postgres
 from tests.runtime.opening import ONLY_MINE
 from tests.skills_on_disk import Home, write_skill
 
-__all__ = ["postgres"]
+__all__ = ["port", "postgres"]
 
 OPEN = f'{ONLY_MINE}[activation]\nconsent = "never"\n'
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import AsyncGenerator, Callable
 
 from prowess.agent.chat_model import ModelRequest, Piece
-from prowess.agent.compaction import SUMMARISE
+from prowess.agent.cuts import SUMMARISE
 from prowess.agent.messages import Message, ToolMessage, UserMessage
 from tests.agent.scripted_model import Answer, ScriptedModel, call, calls, say
 

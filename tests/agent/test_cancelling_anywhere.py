@@ -11,7 +11,7 @@ import pytest
 from prowess.activation.conversations import Outcome
 from prowess.agent.chat import Chat
 from prowess.agent.chat_model import ModelRequest
-from prowess.agent.compaction import SUMMARISE
+from prowess.agent.cuts import SUMMARISE
 from prowess.agent.events import Begun, CallEnded, Compacted, Done, ForkBegun, ForkEnded, Happening
 from prowess.agent.messages import ToolMessage
 from prowess.runtime import Runtime

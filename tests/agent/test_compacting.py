@@ -9,8 +9,8 @@ import pytest
 from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.chat import Chat
 from prowess.agent.chat_model import FinishPiece, ModelFailure, ModelRequest, Piece, RetryPiece, TextPiece
-from prowess.agent.compaction import SUMMARISE
 from prowess.agent.conversation import Audience
+from prowess.agent.cuts import SUMMARISE
 from prowess.agent.events import CallEnded, Compacted, Failed, Happening, Noticed, Told
 from prowess.agent.messages import ToolMessage, UserMessage
 from prowess.runtime import Runtime

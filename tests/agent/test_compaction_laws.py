@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from prowess.agent.chat import Chat
 from prowess.agent.chat_model import ModelFailure, ModelRequest
-from prowess.agent.compaction import SUMMARISE
+from prowess.agent.cuts import SUMMARISE
 from prowess.agent.events import Compacted, Done
 from prowess.agent.messages import AssistantMessage, ToolMessage, UserMessage
 from prowess.agent.transcript import Transcript

@@ -14,8 +14,7 @@ import pytest
 from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.agent import Agent
 from prowess.agent.chat import Chat
-from prowess.agent.choosing import open_model
-from prowess.agent.compaction import SUMMARISE
+from prowess.agent.cuts import SUMMARISE
 from prowess.agent.events import (
     Answered,
     CallBegun,
@@ -31,6 +30,7 @@ from prowess.agent.events import (
     ThinkingHeard,
 )
 from prowess.agent.messages import AssistantMessage, UserMessage
+from prowess.agent.model_choice import open_model
 from prowess.runtime import Runtime
 from tests.agent.conftest import OPEN
 from tests.agent.conversations import find, hear, told

@@ -2,8 +2,6 @@
 
 import json
 import os
-import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,28 +62,6 @@ def runtime(root: Path) -> Iterator[Runtime]:
         for name in ("deploy", "wide"):
             opened.decide(name, Decision.ALLOW)
         yield opened
-
-
-@pytest.fixture
-def port() -> Iterator[int]:
-    """A server of this machine, which greets whoever reaches it."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(0.05)
-        over = threading.Event()
-
-        def serve() -> None:
-            while not over.is_set():
-                try:
-                    with server.accept()[0] as reached:
-                        reached.sendall(b"welcome")
-                except TimeoutError:
-                    continue
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        yield server.getsockname()[1]
-        over.set()
-        thread.join()
 
 
 def _run(name: str, port: int = 0, script: str = "scripts/look.py") -> Answer:

@@ -72,6 +72,16 @@ def test_texts_are_read_after_a_sync_too(runtime: Runtime, folder: Path) -> None
 
 
 @pytest.mark.requirement("K1")
+def test_what_was_agreed_to_is_kept_to_compare_though_nothing_uses_it_any_more(runtime: Runtime, folder: Path) -> None:
+    _agree(runtime)
+    runtime.end_session("monday")
+    (folder / "guide.md").write_text("Two.\n")
+    for _ in range(2):  # The second finds nothing to do but to tidy up.
+        runtime.sync()
+    assert runtime.changed_texts(_ask(runtime)) == (TextChange("guide.md", "One.\n", "Two.\n"),)
+
+
+@pytest.mark.requirement("K1")
 def test_text_that_was_changed_since_the_question_is_not_shown(runtime: Runtime, folder: Path) -> None:
     _agree(runtime)
     (folder / "guide.md").write_text("Two.\n")

@@ -22,6 +22,8 @@ from tests.runtime.opening import ONLY_MINE, start_python
 from tests.runtime.runs import Agreeable, find_processes, is_gone, open_agreed, refusal, said, write_scripts
 from tests.skills_on_disk import Home, write_skill
 
+pytestmark = pytest.mark.slow
+
 _INSIDE = "/shared/skills/agents--alpha"
 _LOOK = """
 import json, os, sys
@@ -264,7 +266,6 @@ def test_failing_script_is_a_result_and_no_error(session: Session) -> None:
     assert "no luck" in called.content
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("R96")
 def test_script_is_ended_at_its_time_limit(session: Session) -> None:
     marker = "marker-of-a-slow-script"
@@ -309,7 +310,6 @@ def test_listener_that_fails_ends_the_script(runtime: Runtime, session: Session)
     assert (receipt.is_open, receipt.exit_status) == (False, None)
 
 
-@pytest.mark.slow
 def test_runs_of_several_threads_do_not_meet(session: Session, runtime: Runtime) -> None:
     def start(number: int) -> RunResult:
         return session.run("alpha", "scripts/print.py", [str(number)])
@@ -438,7 +438,6 @@ def test_interpreter_of_the_host_alone_does_not_count(
     assert refusal(lambda: session.run("alpha", "scripts/a.rb")).code == "interpreter-missing"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -587,7 +586,6 @@ def test_runs_and_their_files_are_counted(runtime: Runtime, session: Session) ->
     assert runtime.usage().skills == (Usage("agents:alpha", "alpha", 0, 0, 0, newest.at, 2),)
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("K6")
 def test_receipt_of_a_run_that_took_too_long_says_so(runtime: Runtime, session: Session) -> None:
     session.run("alpha", "scripts/sleep.py", request=RunRequest(timeout_seconds=0.5))
@@ -611,7 +609,6 @@ with Runtime.open(asker=CallbackAsker(lambda _: Answer.ALLOW_ONCE)) as runtime:
 """
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("K6", "R97")
 def test_run_whose_runtime_is_killed_ends_with_it_and_stays_open(runtime: Runtime) -> None:
     marker = "marker-of-a-run-without-a-master"

@@ -664,6 +664,16 @@ def test_digests_are_held_while_any_session_of_anybody_needs_them(store: StateSt
     assert store.held_digests() == {"d3"}
 
 
+@pytest.mark.requirement("K1", "K5")
+def test_what_was_last_agreed_to_of_a_skill_is_held(store: StateStore) -> None:
+    store.set_grant(make_grant(digest="d1", at=1.0))
+    store.set_grant(make_grant(digest="d2", at=2.0))
+    store.set_grant(make_grant(digest="d3", decision=Decision.REFUSE, at=3.0))
+    assert store.held_digests() == {"d2"}
+    store.revoke_grants(user="ann")
+    assert store.held_digests() == frozenset()
+
+
 @pytest.mark.requirement("K5")
 def test_what_is_held_is_seen_by_other_processes(shared_store: StateStore, url: str) -> None:
     shared_store.activate(make_receipt("r1", digest="d1"))

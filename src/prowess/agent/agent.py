@@ -6,8 +6,8 @@ from types import TracebackType
 from prowess.activation.consent import ConsentAsker
 from prowess.agent.chat import Chat, TurnAnswer
 from prowess.agent.chat_model import ChatModel
-from prowess.agent.choosing import open_model
 from prowess.agent.conversation import Audience
+from prowess.agent.model_choice import open_model
 from prowess.agent.stage import Watcher
 from prowess.catalog.switches import EVERY_AGENT
 from prowess.execution.rules.rights import EVERYTHING, Rights

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, cast
 
 from prowess.activation.conversations import TokenUse
 from prowess.agent.chat_model import FinishPiece, ModelFailure, RetryPiece, TextPiece
-from prowess.agent.compaction import (
+from prowess.agent.conversation import Conversation
+from prowess.agent.cuts import (
     SUMMARISE,
     Cut,
     measure_unseen,
@@ -15,7 +16,6 @@ from prowess.agent.compaction import (
     shorten,
     truncate,
 )
-from prowess.agent.conversation import Conversation
 from prowess.agent.events import Compacted, Noticed, make_storable
 from prowess.agent.messages import UserMessage
 from prowess.agent.opening import tell_system
@@ -123,7 +123,7 @@ def _attach(turn: "Turn", cut: Cut, bound: int, *, summary: str, by: str, reques
         receipts=tuple(receipt.id for receipt in planned.kept),
         kept_messages=len(cut.kept),
     )
-    return cast("Compacted", make_storable(event))
+    return cast("Compacted", make_storable(event)[0])
 
 
 def _with_numbers(event: Compacted, before: int, after: int, use: TokenUse) -> Compacted:

@@ -3,7 +3,6 @@
 As JSON, an event is an object whose `event` names its kind. Those of a turn begin with `begun` and end with `done`.
 """
 
-import re
 from typing import Any, ClassVar, cast
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.messages import ToolCall
 from prowess.errors import ProwessError, SettingsError, WorldError
+from prowess.skill.deception import make_encodable
 
 __all__ = [
     "Answered",
@@ -301,26 +301,23 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
         return {**msgspec.to_builtins(self.event), **place, "at": self.at}
 
 
-def make_storable(event: Event) -> Event:
-    """Return the event with a sign in the place of half characters, which can be neither stored nor sent."""
+def make_storable(event: Event) -> tuple[Event, str]:
+    """Return an event without half characters, which can be neither stored nor sent, and the same as JSON."""
     try:
-        msgspec.json.encode(event)
+        return event, render_event(event)
     except UnicodeEncodeError:
-        plain = _replace_halves(msgspec.to_builtins(event))
-        return msgspec.convert(plain, type=Event)  # pyright: ignore[reportReturnType, reportUnknownVariableType]
-    return event
+        plain = _make_encodable(msgspec.to_builtins(event))
+        sound: Event = msgspec.convert(plain, type=Event)  # pyright: ignore[reportAssignmentType, reportUnknownVariableType]
+        return sound, render_event(sound)
 
 
-_HALF = re.compile("[\ud800-\udfff]")
-
-
-def _replace_halves(value: Any) -> Any:
+def _make_encodable(value: Any) -> Any:
     if isinstance(value, str):
-        return _HALF.sub("\ufffd", value)
+        return make_encodable(value)
     if isinstance(value, dict):
-        return {_replace_halves(key): _replace_halves(item) for key, item in cast("dict[Any, Any]", value).items()}
+        return {_make_encodable(key): _make_encodable(item) for key, item in cast("dict[Any, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [_replace_halves(item) for item in cast("list[Any]", value)]
+        return [_make_encodable(item) for item in cast("list[Any]", value)]
     return value
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prowess.activation.conversations import LoggedEvent, TurnReceipt
-from prowess.agent.events import Event, Happening, parse_event, render_event
+from prowess.agent.events import Event, Happening, make_storable, parse_event
 from prowess.errors import Refused, WorldError
 from prowess.policy import SessionMemory
 from prowess.state.store import StateStore
@@ -77,13 +77,14 @@ class Log:
             return [_unpack(one) for one in (*kept, *self._waiting)]
 
     def add(self, event: Event, *, turn: str, within: str, at: float) -> Happening:
-        """Add an event, and return it with its number."""
+        """Add an event, made storable, and return it with its number."""
+        event, data = make_storable(event)
         with self._lock:
             if self._is_lost:
                 return Happening(event=event, turn=turn, within=within, at=at)
             self._last += 1
             kind = event.__struct_config__.tag
-            logged = LoggedEvent(self._last, turn, str(kind), render_event(event), at, within)
+            logged = LoggedEvent(self._last, turn, str(kind), data, at, within)
             self._waiting.append(logged)
         return Happening(event=event, turn=turn, number=logged.number, within=within, at=at)
 

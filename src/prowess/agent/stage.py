@@ -33,14 +33,13 @@ class Stage:
 
     def note(self, event: Event) -> Happening:
         """Add an event to the log, if it is one to be kept, and tell nobody yet."""
-        event = make_storable(event)
         if event.kept:
             return self._log.add(event, turn=self.turn, within=self.within, at=self._clock())
         return self.mention(event)
 
     def mention(self, event: Event) -> Happening:
         """Return an event that is for those who watch and no part of the log."""
-        return Happening(event=event, turn=self.turn, within=self.within, at=self._clock())
+        return Happening(event=make_storable(event)[0], turn=self.turn, within=self.within, at=self._clock())
 
     def announce(self, happening: Happening) -> None:
         """Tell all who watch. One who fails at it is no reason to end a conversation, nor to tell nobody else."""

@@ -36,7 +36,6 @@ from prowess.agent.events import (
     TextHeard,
     ThinkingHeard,
     make_failed,
-    make_storable,
 )
 from prowess.agent.hearing import MAX_CALLS, Hearing, make_sound
 from prowess.agent.messages import Message
@@ -78,9 +77,9 @@ class Turn:
 
     def tell(self, event: Event) -> None:
         """Tell an event of this conversation."""
-        event = make_storable(event)
-        self.conversation.transcript.take(event)
-        self.stage.tell(event)
+        happening = self.stage.note(event)
+        self.conversation.transcript.take(happening.event)
+        self.stage.announce(happening)
 
     async def work(self, function: Callable[[], _T]) -> _T:
         """Do what blocks in another thread. It is ended with the turn, and waited for."""

@@ -15,6 +15,7 @@ __all__ = [
     "clean_text",
     "is_clean",
     "is_harmless",
+    "make_encodable",
     "make_printable",
     "replace_look_alikes",
     "strip_invisible",
@@ -44,6 +45,7 @@ _UNPRINTABLE = re.compile(
     f"[{_BLANKS}]"
     f"|(?<![^\\x00-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f{_BLANKS}])[\ufe00-\ufe0f](?!\u20e3)"
 )
+_HALF = re.compile("[\ud800-\udfff]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 # Letters that most typefaces draw like a Latin one. Greek small letters are left out: science mixes them (TNFα, µm).
@@ -100,6 +102,11 @@ def strip_invisible(text: str) -> tuple[str, int]:
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text, 0
     return _INVISIBLE.subn("", text)
+
+
+def make_encodable(text: str) -> str:
+    """Return `text` with a sign in the place of half characters, which can be neither stored nor sent."""
+    return text if text.isascii() else _HALF.sub("\ufffd", text)
 
 
 def make_printable(text: str) -> str:

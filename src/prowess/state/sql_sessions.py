@@ -48,6 +48,12 @@ _ADD_RECEIPT = (
 _END = "UPDATE receipts SET ended_at = ? WHERE owner = ? AND session = ? AND ended_at IS NULL"
 _MARK = "UPDATE receipts SET in_context = ? WHERE owner = ? AND session = ? AND id = ?"
 _T = TypeVar("_T")
+_HELD = (
+    "SELECT digest FROM receipts WHERE ended_at IS NULL UNION"
+    " SELECT g.digest FROM grants g WHERE g.decision = 'allow' AND g.given_at = (SELECT MAX(n.given_at) FROM grants n"
+    " WHERE n.owner = g.owner AND n.skill = g.skill AND n.root = g.root AND n.act = g.act AND n.decision = 'allow')"
+)
+"""What is switched on, and what a person last agreed to: the next question shows what has changed since."""
 
 
 class SqlSessions(SqlTables):
@@ -170,7 +176,7 @@ class SqlSessions(SqlTables):
         return frozenset(skill for (skill,) in map(unpack, self._database.read(statement, pack(user))))
 
     def held_digests(self) -> frozenset[str]:
-        rows = self._database.read("SELECT DISTINCT digest FROM receipts WHERE ended_at IS NULL")
+        rows = self._database.read(_HELD)
         return frozenset(digest for (digest,) in map(unpack, rows))
 
 

@@ -146,7 +146,11 @@ class StateStore(Protocol):
         ...
 
     def held_digests(self) -> frozenset[str]:
-        """Return the digests of all skills that are switched on, in any session of any user."""
+        """Return the digests whose versions are needed, by any user.
+
+        These are of all skills that are switched on in a session, and of what was last agreed to of each skill, so that
+        a later question can show what has changed.
+        """
         ...
 
     # Conversations: a log of events for each session that has one

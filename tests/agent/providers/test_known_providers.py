@@ -58,7 +58,7 @@ def test_provider_is_found_by_the_prefix_alone() -> None:
 def test_nothing_heavy_is_loaded_before_a_model_is_asked() -> None:
     script = """
 import sys
-from prowess.agent.choosing import open_model
+from prowess.agent.model_choice import open_model
 from prowess.agent.providers.usability import check_model, survey_providers
 check_model("openai:gpt")
 list(survey_providers())

@@ -425,9 +425,9 @@ def test_time_limit_does_not_count_functions(workers: PythonWorkers) -> None:
     assert replace(outcome, seconds=0.0) == PythonOutcome(value="waited")
 
 
-def test_text_of_half_characters_gets_through_as_question_marks(workers: PythonWorkers) -> None:
+def test_text_of_half_characters_gets_through_as_signs_of_it(workers: PythonWorkers) -> None:
     function = Function((), lambda _: "a\ud800b")
-    assert workers.run("f()", session="a", functions={"f": function}).value == "a?b"
+    assert workers.run("f()", session="a", functions={"f": function}).value == "a\ufffdb"
 
 
 def test_other_exceptions_of_a_function_end_the_code_and_go_on(workers: PythonWorkers) -> None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from prowess.agent.offline.acts import Activate, Read, Run, Search, Toolbox
 from prowess.agent.offline.catalog_reading import Entry
-from prowess.agent.offline.choosing import Focus, rank_entries
 from prowess.agent.offline.content_words import find_words
 from prowess.agent.offline.markdown_blocks import Kind, parse_blocks
 from prowess.agent.offline.quoting import MAX_LINE, Quotation, quote, quote_all, render_quotation
 from prowess.agent.offline.recollection import Deed, Recollection
+from prowess.agent.offline.skill_choice import Focus, rank_entries
 from prowess.agent.offline.tool_texts import Instructions, read_content, read_error, read_run
 from prowess.agent.offline.wishes import Wish
 from prowess.agent.offline.work import MAX_READ_CHARACTERS, Work

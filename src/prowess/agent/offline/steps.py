@@ -8,8 +8,8 @@ from prowess.agent.chat_model import ModelRequest
 from prowess.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from prowess.agent.offline.acts import Act, Read, Run, Toolbox, make_toolbox
 from prowess.agent.offline.answers import Findings, render_answer
-from prowess.agent.offline.choosing import Focus, decide_focus
 from prowess.agent.offline.recollection import Recollection, recollect
+from prowess.agent.offline.skill_choice import Focus, decide_focus
 from prowess.agent.offline.wishes import read_wish
 from prowess.agent.offline.work import MAX_READ_CHARACTERS, Work, plan_work
 

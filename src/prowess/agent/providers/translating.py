@@ -30,6 +30,7 @@ from pydantic_ai.tools import ToolDefinition
 from prowess.activation.tool_dialects import wire_name
 from prowess.activation.tools import Tool
 from prowess.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from prowess.skill.deception import make_encodable
 
 __all__ = ["collect_calls", "name_calls", "parse_native", "render_native", "translate_messages", "translate_tools"]
 
@@ -40,7 +41,6 @@ _EMPTY = "(empty)"
 _NO_RESULT = "The call was broken off and has no result."
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_NAME = 256
 """Characters of a tool's name and of a call's id, however a model or a server makes them up."""
 _DIGITS = string.digits + string.ascii_letters
@@ -75,7 +75,7 @@ def translate_messages(
     can, errors are marked (`marks_errors`); their text is the same either way.
     """
     # As a part of a message, since what the library calls instructions loses white space with some providers.
-    begin = ModelRequest([SystemPromptPart(_sendable(system), timestamp=_LONG_AGO)])
+    begin = ModelRequest([SystemPromptPart(make_encodable(system), timestamp=_LONG_AGO)])
     translated: list[ModelMessage] = [begin] if system else []
     waiting: dict[str, ToolCallPart] = {}
     for message in messages:
@@ -123,9 +123,9 @@ def _find_own(message: AssistantMessage, *, is_own: Callable[[ModelResponse], bo
 
 
 def _rebuild(message: AssistantMessage, *, id_length: int | None) -> ModelResponse:
-    text = [TextPart(_sendable(message.text))] if message.text.strip() else []
+    text = [TextPart(make_encodable(message.text))] if message.text.strip() else []
     calls = [
-        ToolCallPart(_fit_name(call.tool), _sendable(call.arguments), _fit_id(call.id, length=id_length))
+        ToolCallPart(_fit_name(call.tool), make_encodable(call.arguments), _fit_id(call.id, length=id_length))
         for call in message.calls
     ]
     return ModelResponse(parts=[*text, *calls], timestamp=_LONG_AGO)
@@ -204,9 +204,4 @@ def _fit_id(name: str, *, length: int | None) -> str:
 
 
 def _fill(text: str) -> str:
-    return _sendable(text) if text.strip() else _EMPTY
-
-
-def _sendable(text: str) -> str:
-    """Return text that can be written as UTF-8: half characters become U+FFFD."""
-    return _LONE_SURROGATE.sub("\ufffd", text)
+    return make_encodable(text) if text.strip() else _EMPTY

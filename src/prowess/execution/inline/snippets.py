@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from prowess.execution.inline.outcomes import PythonOutcome, SnippetLimits, cut_middle
-from prowess.execution.inline.values import bind_arguments, make_encodable, show_value
+from prowess.execution.inline.values import bind_arguments, show_value
 from prowess.execution.stopping import Stopped, check_stopped
+from prowess.skill.deception import make_encodable
 
 if TYPE_CHECKING:
     from pydantic_monty import (

@@ -7,8 +7,9 @@ from typing import Any, cast
 
 from prowess.execution.inline.outcomes import cut_middle
 from prowess.execution.stopping import check_stopped
+from prowess.skill.deception import make_encodable
 
-__all__ = ["MAX_CHARACTERS", "MAX_VALUES", "bind_arguments", "make_encodable", "make_plain", "show_value"]
+__all__ = ["MAX_CHARACTERS", "MAX_VALUES", "bind_arguments", "make_plain", "show_value"]
 
 MAX_VALUES = 100_000
 """In the arguments of one call, one within another; one that stands in many places counts in each."""
@@ -20,11 +21,6 @@ _MAX_DEPTH = 32
 _MAX_INTEGER_BITS = 1_024
 _MAX_SHOWN_BITS = 10_000
 """Python itself refuses to write much longer numbers."""
-
-
-def make_encodable(text: str) -> str:
-    """Return a text that can be stored and sent: half characters become question marks."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 # Into functions

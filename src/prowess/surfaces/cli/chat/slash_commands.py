@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from prowess.activation.conversations import TokenUse
 from prowess.agent.chat_model import ChatModel
-from prowess.agent.choosing import open_model
 from prowess.agent.events import Done
+from prowess.agent.model_choice import open_model
 from prowess.agent.providers.usability import OFFLINE, survey_providers
 from prowess.errors import ProwessError
 from prowess.surfaces.cli.chat.cards import show_use

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prowess.agent.choosing import open_model
+from prowess.agent.model_choice import open_model
 from prowess.agent.offline.model import OfflineModel
 from prowess.agent.providers.provider_model import ProviderModel
 from prowess.errors import SettingsError

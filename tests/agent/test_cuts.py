@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.agent.compaction import Cut, plan_cut, quote_request, render_for_summary, truncate
+from prowess.agent.cuts import Cut, plan_cut, quote_request, render_for_summary, truncate
 from prowess.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from prowess.agent.transcript import Entry
 
