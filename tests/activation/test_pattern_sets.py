@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from prowess.activation.pattern_sets import OwnedPattern, PatternSet
 from prowess.skill.manifest import Triggers
-from prowess.skill.triggers import find_pattern_fault, judge_patterns
+from prowess.skill.triggers import judge_patterns
 
 _atoms = st.sampled_from(["a", "b", "ab", "k", "é", "ß", ".", r"\w", "^", "$", "[ab]", r"\s", "[^a]", "K"])
 _patterns = st.recursive(
@@ -19,7 +19,7 @@ _patterns = st.recursive(
         st.tuples(inner, st.sampled_from(["*", "+", "?", "{2}", "{1,3}"])).map(lambda pair: f"(?:{pair[0]}){pair[1]}"),
     ),
     max_leaves=6,
-).filter(lambda pattern: not find_pattern_fault(pattern))
+).filter(lambda pattern: bool(judge_patterns(Triggers(patterns=(pattern,))).usable))
 
 
 _VAGUE = [rf"[a-z ]{{0,100}}[b-y ]{{0,90}}[a-x ]{{0,80}}{number}?\d" for number in range(4)]

@@ -7,6 +7,7 @@ from typing import cast
 import pytest
 
 from prowess.activation.tool_dialects import DIALECTS, Dialect, find_tool, render_tools, wire_name
+from prowess.activation.tool_outputs import OUTPUT_SCHEMAS
 from prowess.activation.tools import Role, Schema, Tool, make_tools
 from prowess.errors import SettingsError, ToolInputError
 from prowess.policy import ToolSet
@@ -73,6 +74,7 @@ def test_each_dialect_has_its_own_shape() -> None:
             "title": "Activate a skill",
             "description": tool.description,
             "inputSchema": tool.schema,
+            "outputSchema": OUTPUT_SCHEMAS[tool.role],
             "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
         }
     ]

@@ -46,6 +46,37 @@ def test_stranger_takes_no_name_from_a_trusted_skill(policy: SameName) -> None:
     assert rank_skills(strangers, policy).by_name["x"].id == "project:x"
 
 
+_HOSTED = _skill("x", "/acme", SourceKind.MCP)
+
+
+@pytest.mark.requirement("J11", "J2")
+@pytest.mark.parametrize("policy", list(SameName))
+def test_stranger_takes_no_name_from_a_skill_of_a_server(policy: SameName) -> None:
+    stranger = _skill("x", "/a", SourceKind.PROJECT, trusted=False)
+    shadowed = {} if policy is SameName.KEEP_ALL else {"project:x": "mcp:x"}
+    for skills in ([stranger, _HOSTED], [_HOSTED, stranger]):
+        ranking = rank_skills(skills, policy)
+        assert (ranking.by_name["x"].id, ranking.shadowed) == ("mcp:x", shadowed)
+        trusted = rank_skills([*skills, _SECOND], policy)
+        assert (trusted.by_name["x"].id, trusted.shadowed["mcp:x"]) == ("user:x", "user:x")
+
+
+@pytest.mark.requirement("J11", "J2")
+@pytest.mark.parametrize("policy", list(SameName))
+def test_skills_of_servers_that_share_a_name_go_by_their_ids(policy: SameName) -> None:
+    other = _HOSTED._replace(id="mcp:y", root="/other")
+    ranking = rank_skills([_HOSTED, other], policy)
+    assert ranking.shadowed == {}
+    assert [skill.name for skill in ranking.skills] == ["mcp:x", "mcp:y"]
+    assert set(ranking.by_name) == {"mcp:x", "mcp:y"}
+    assert ranking.by_id == {skill.id: skill for skill in ranking.skills}
+    assert [problem.code for skill in ranking.skills for problem in skill.problems] == ["duplicate-name"] * 2
+    stranger = _skill("x", "/a", SourceKind.PROJECT, trusted=False)
+    assert rank_skills([stranger, _HOSTED, other], policy).by_name["x"] == stranger
+    own = rank_skills([_HOSTED, other, _SECOND], policy)
+    assert (own.by_name["x"], own.shadowed) == (_SECOND, {"mcp:x": "user:x", "mcp:y": "user:x"})
+
+
 def test_message_names_both() -> None:
     (_, loser) = rank_skills([_FIRST, _SECOND], SameName.FIRST_WINS).skills
     assert loser.problems[0].message == "duplicate skill 'x': project:x takes precedence over user:x"

@@ -18,7 +18,7 @@ from prowess.containers.arguments import (
     render_podman_create,
     render_podman_run,
 )
-from prowess.containers.mounts import Access, Mount, make_private_skill_mount, make_skills_mount
+from prowess.containers.mounts import Access, Mount, make_skills_mount
 from prowess.containers.spec import ContainerSpec
 from prowess.errors import SettingsError
 
@@ -117,7 +117,7 @@ def test_every_field_of_a_spec_is_said() -> None:
 @pytest.mark.parametrize(
     ("mounts", "message"),
     [
-        ((make_private_skill_mount("/t", name="x"),), "mount 'private:/.skills/x' has no path in a container"),
+        ((Mount("/t", inside="private:/.skills/x"),), "mount 'private:/.skills/x' has no path in a container"),
         ((_SKILLS, make_skills_mount("/other")), "mount '/shared/skills' is taken"),
         ((Mount("/a", inside="/"),), "mount '/' is taken"),
         (

@@ -18,8 +18,8 @@ from prowess.containers.pinned_folders import find_replaced
 from prowess.containers.podman_engine import PodmanEngine
 from prowess.containers.spec import ContainerSpec
 from prowess.containers.staleness import Changed, Fault, Part, StaleMount
-from prowess.copies.renaming import exchange
 from prowess.errors import Refused, WorldError
+from prowess.sources.renaming import exchange
 from tests.docker_engine import Docker
 from tests.skills_on_disk import write_skill
 

@@ -414,6 +414,14 @@ def test_ejecting_overwrites_nothing(source: Path, tmp_path: Path, kind: str) ->
     assert not target.exists() or not target.is_dir() or list(target.iterdir()) == []
 
 
+def test_skill_whose_files_are_others_than_those_agreed_to_is_not_ejected(source: Path, tmp_path: Path) -> None:
+    agreed = read_skill_files(str(source)).digest
+    (source / "notes.md").write_text("Others.\n")
+    with pytest.raises(Refused, match="changed meanwhile"):
+        eject_skill(str(source), str(tmp_path / "new/alpha"), digest=agreed)
+    assert list((tmp_path / "new").iterdir()) == []
+
+
 def test_skill_that_cannot_be_ejected_leaves_nothing(source: Path, tmp_path: Path) -> None:
     (source / "out").symlink_to("/etc/passwd")
     with pytest.raises(BrokenSkill):

@@ -12,7 +12,7 @@ from prowess.activation.grants import Act
 from prowess.catalog.switches import Switch, SwitchKey
 from prowess.state.opening import open_store
 from tests.state.values import end_run, make_event, make_events, make_grant, make_receipt, make_run, make_session
-from tests.state.values import end_turn, make_turn
+from tests.state.values import end_turn, make_live_turn, make_question, make_turn
 store, arguments = open_store(sys.argv[1], state_file=""), sys.argv[2:]
 """
 

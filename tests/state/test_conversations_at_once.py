@@ -20,7 +20,7 @@ from prowess.state.sql_store import SqlStore
 from prowess.state.sqlite_database import SqliteDatabase
 from prowess.state.store import StateStore
 from tests.state.processes import start, wait_for_all
-from tests.state.values import end_turn, make_event, make_events, make_turn
+from tests.state.values import end_turn, make_event, make_events, make_live_turn, make_question, make_turn
 
 _T = TypeVar("_T")
 _WINS = 20
@@ -198,6 +198,9 @@ class _Listening:
     def announced(self) -> int:
         return self.database.announced()
 
+    def changes(self) -> int:
+        return self.database.changes()
+
     def close(self) -> None:
         self.database.close()
 
@@ -218,6 +221,9 @@ class _ListeningTransaction:
     def announce(self) -> None:
         self.transaction.announce()
 
+    def wake(self) -> None:
+        self.transaction.wake()
+
 
 def test_nothing_is_looked_for_from_end_to_end(url: str) -> None:
     is_sqlite = url.startswith("sqlite")
@@ -235,10 +241,29 @@ def test_nothing_is_looked_for_from_end_to_end(url: str) -> None:
         for session, parent in ((None, None), ("chat", None), (None, "t1")):
             store.turns(user="ann", session=session, parent=parent)
         store.model_usage(user="ann", since=1.0)
+        _work_live(store)
         store.forget_conversation(user="ann", session="chat")
         plans = [line for asked in database.asked for line in _explain(inner, is_sqlite, *asked)]
-    assert len(database.asked) > 15
+    assert len(database.asked) > 30
     assert [line for line in plans if "Seq Scan" in line or line.startswith("SCAN ")] == []
+
+
+def _work_live(store: StateStore) -> None:
+    """Do whatever can be done with a turn under way and a question."""
+    assert store.claim_turn(make_live_turn())
+    store.live_turn(user="ann", session="chat")
+    store.live_turns(user="ann")
+    store.beat_turn(user="ann", session="chat", turn="t1", holder="one", at=1.0, draft="{}")
+    assert store.take_turn(user="ann", session="chat", turn="t1", beats=1, holder="two")
+    store.wish_turn(user="ann", session="chat", turn="t1", wish="cancel")
+    store.ask_question(make_question())
+    store.find_question(user="ann", session="chat", question="q1")
+    for session in (None, "chat"):
+        store.open_questions(user="ann", session=session)
+    store.answer_question(user="ann", session="chat", question="q1", answer="refuse", answered_by="a", at=2.0)
+    store.release_turn(user="ann", session="chat", turn="t1", holder="two")
+    store.end_turn(user="ann", session="chat", turn="t1", holder="", at=2.0)
+    store.forget_receipts(user="ann", before=0.0)
 
 
 def _explain(database: Database, is_sqlite: bool, statement: str, parameters: tuple[object, ...]) -> list[str]:

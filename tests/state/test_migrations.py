@@ -13,10 +13,20 @@ from prowess.state.migrations import MIGRATIONS, plan_migration
 from prowess.state.opening import open_store
 from prowess.state.store import StateStore
 from tests.postgres import Cluster
-from tests.state import version_1, version_2, version_3
+from tests.state import version_1, version_2, version_3, version_4
 from tests.state.old_schemas import write_old_database
 from tests.state.processes import start, wait_for_all
-from tests.state.values import end_run, end_turn, make_events, make_grant, make_receipt, make_run, make_turn
+from tests.state.values import (
+    end_run,
+    end_turn,
+    make_events,
+    make_grant,
+    make_live_turn,
+    make_question,
+    make_receipt,
+    make_run,
+    make_turn,
+)
 
 _OPEN = """
 sys.stdin.readline()
@@ -25,8 +35,15 @@ store.set_grant(make_grant(act=Act.RUN, powers=(arguments[0],)))
 store.record_run(make_run(arguments[0]))
 store.record_turn(make_turn(arguments[0]))
 assert store.append_events(user="ann", session=arguments[0], events=make_events(1, 2))
+assert store.claim_turn(make_live_turn(session=arguments[0]))
+store.ask_question(make_question(session=arguments[0]))
 """
-_FORMER = {1: version_1.STATEMENTS, 2: version_2.STATEMENTS, 3: version_3.STATEMENTS}
+_FORMER = {
+    1: version_1.STATEMENTS,
+    2: version_2.STATEMENTS,
+    3: version_3.STATEMENTS,
+    4: version_4.STATEMENTS,
+}
 """What each released schema was made by."""
 
 
@@ -48,6 +65,13 @@ def second_url(url: str) -> str:
 def third_url(url: str) -> str:
     """The address of a database with the third schema."""
     write_old_database(url, version_3.STATEMENTS, version=3)
+    return url
+
+
+@pytest.fixture
+def fourth_url(url: str) -> str:
+    """The address of a database with the fourth schema."""
+    write_old_database(url, version_4.STATEMENTS, version=4)
     return url
 
 
@@ -130,7 +154,7 @@ def test_all_that_the_third_schema_held_is_kept(third_url: str) -> None:
         assert store.version() == version_3.REVISION
 
 
-@pytest.mark.parametrize("version", _FORMER)
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_conversations_begin_in_every_schema_that_had_none(url: str, version: int) -> None:
     write_old_database(url, _FORMER[version], version=version)
     with closing(open_store(url, state_file="")) as store:
@@ -152,6 +176,54 @@ def test_processes_that_migrate_the_third_schema_at_once_do_it_once(third_url: s
         _expect_conversations_of_all(store)
 
 
+@pytest.mark.requirement("K1", "K6")
+def test_all_that_the_fourth_schema_held_is_kept(fourth_url: str) -> None:
+    with closing(open_store(fourth_url, state_file="")) as store:
+        assert (store.switches(), store.trusted_projects(user="ann")) == (version_4.SWITCHES, version_4.TRUSTED)
+        assert (store.grants(user="ann"), store.runs(user="ann")) == (version_4.GRANTS, version_4.RUNS)
+        assert (store.sessions(user="ann"), store.receipts(user="ann")) == (version_4.SESSIONS, version_4.RECEIPTS)
+        assert (store.conversations(user="ann"), store.turns(user="ann")) == (version_4.CONVERSATIONS, version_4.TURNS)
+        assert store.events(user="ann", session="chat") == version_4.EVENTS
+        assert store.prompt_basis(user="ann", session="chat") == "basis"
+        assert store.version() == version_4.REVISION
+
+
+def test_conversation_of_the_fourth_schema_goes_on(fourth_url: str) -> None:
+    with closing(open_store(fourth_url, state_file="")) as store:
+        assert store.append_events(user="ann", session="chat", events=make_events(3, 4, turn="t2", at=3.0))
+        store.record_turn(end_turn(make_turn("t2", at=2.0)))
+    with closing(open_store(fourth_url, state_file="")) as store:
+        log = store.events(user="ann", session="chat")
+        assert log == (*version_4.EVENTS, *make_events(3, 4, turn="t2", at=3.0))
+        assert store.turns(user="ann")[0] == end_turn(make_turn("t2", at=2.0))
+
+
+@pytest.mark.parametrize("version", _FORMER)
+def test_live_turns_and_questions_begin_in_every_schema_that_had_none(url: str, version: int) -> None:
+    write_old_database(url, _FORMER[version], version=version)
+    with closing(open_store(url, state_file="")) as store:
+        assert (store.live_turns(user="ann"), store.open_questions(user="ann")) == ((), ())
+        assert store.claim_turn(make_live_turn())
+        store.ask_question(make_question())
+    with closing(open_store(url, state_file="")) as store:
+        assert (store.live_turns(user="ann"), store.open_questions(user="ann")) == (
+            (make_live_turn(),),
+            (make_question(),),
+        )
+
+
+@pytest.mark.slow
+def test_processes_that_migrate_the_fourth_schema_at_once_do_it_once(fourth_url: str) -> None:
+    assert wait_for_all([start(_OPEN, fourth_url, str(who)) for who in range(4)]) == [""] * 4
+    everyone = {str(who) for who in range(4)}
+    with closing(open_store(fourth_url, state_file="")) as store:
+        assert store.trusted_projects(user="ann") == version_4.TRUSTED | {f"/new/{who}" for who in range(4)}
+        assert {turn.id for turn in store.turns(user="ann")} == {"t1", "t2", "f1"} | everyone
+        assert {one.id for one in store.conversations(user="ann")} == {"chat"} | everyone
+        assert store.events(user="ann", session="chat") == version_4.EVENTS
+        _expect_live_turns_of_all(store)
+
+
 def _expect_runs_of_all(store: StateStore) -> None:
     assert {run.id for run in store.runs(user="ann")} == {str(who) for who in range(4)}
     running = make_grant(act=Act.RUN, powers=("0", "1", "2", "3"))
@@ -164,6 +236,13 @@ def _expect_conversations_of_all(store: StateStore) -> None:
     assert {turn.id for turn in store.turns(user="ann")} == everyone
     assert {one.id for one in store.conversations(user="ann")} == everyone
     assert {store.last_event(user="ann", session=who) for who in everyone} == {2}
+    _expect_live_turns_of_all(store)
+
+
+def _expect_live_turns_of_all(store: StateStore) -> None:
+    everyone = [str(who) for who in range(4)]
+    assert [turn.session for turn in store.live_turns(user="ann")] == everyone
+    assert [question.session for question in store.open_questions(user="ann")] == everyone
 
 
 @pytest.mark.slow

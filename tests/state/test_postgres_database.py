@@ -35,8 +35,8 @@ def test_everything_is_in_a_schema_of_its_own(postgres: Cluster, store: SqlStore
         "SELECT schemaname, tablename FROM pg_tables WHERE schemaname !~ '^(pg_|info)'", url=postgres_url
     )
     assert sorted(table for schema, table in rows if schema == "prowess") == [
-        *("conversations", "events", "grants", "receipts", "revisions", "runs", "schema_version", "sessions"),
-        *("switches", "trust", "turns"),
+        *("conversations", "events", "grants", "live_turns", "questions", "receipts", "revisions", "runs"),
+        *("schema_version", "sessions", "switches", "trust", "turns"),
     ]
     assert {schema for schema, _ in rows} == {"prowess"}
 

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,9 @@ from prowess.errors import SettingsError, WorldError
 from prowess.state.migrations import MIGRATIONS
 from prowess.state.sql_store import SqlStore
 from prowess.state.sqlite_database import SqliteDatabase
-from tests.state import version_1, version_2, version_3
+from tests.state import version_1, version_2, version_3, version_4
 from tests.state.old_schemas import write_old_file
-from tests.state.values import make_event, make_receipt, make_session, make_turn
+from tests.state.values import make_event, make_live_turn, make_receipt, make_session, make_turn
 
 _READ = """
 import os, sys
@@ -91,6 +92,7 @@ def test_file_that_may_only_be_read_is_read(public_path: str) -> None:
         (1, version_1.STATEMENTS, "['/old', '/old\\udcff'] 1 0\n"),
         (2, version_2.STATEMENTS, "['/old\\udcff'] 7 1\n"),
         (3, version_3.STATEMENTS, "['/old\\udcff'] 9 1\n"),
+        (4, version_4.STATEMENTS, "['/old\\udcff'] 11 1\n"),
     ],
 )
 def test_file_of_an_older_schema_that_may_only_be_read_is_read(
@@ -234,6 +236,8 @@ def test_what_was_said_stands_in_the_log_and_its_beginning_in_the_title_and_nowh
     store.open_session(make_session())
     store.append_events(user="ann", session="chat", events=[make_event(message=said)])
     store.record_turn(make_turn())
+    store.claim_turn(replace(make_live_turn(), message=said, draft=said))
+    store.end_turn(user="ann", session="chat", turn="t1", holder="one", at=2.0)
     with closing(sqlite3.connect(path)) as connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         found = {name for name in tables if "A form" in str(connection.execute(f"SELECT * FROM {name}").fetchall())}

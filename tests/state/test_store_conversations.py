@@ -1,5 +1,6 @@
 """What a state store promises of conversations, wherever it keeps its state."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -56,6 +57,17 @@ def test_turns_are_recorded_with_the_events_whatever_becomes_of_these(store: Sta
     assert not store.append_events(user="ann", session="chat", events=make_events(9, 9), turns=[second])
     assert store.append_events(user="ann", session="chat", events=[], turns=[second])
     assert (len(_log(store)), set(store.turns(user="ann"))) == (2, {first, second})
+
+
+def test_turn_that_somebody_else_has_resumed_is_not_recorded_by_its_former_holder(store: StateStore) -> None:
+    resumed = LoggedEvent(3, "t1", "resumed", '{"event":"resumed","id":"1"}', 3.0)
+    assert _append(store, make_events(1, 2, turn="t1"))
+    assert _append(store, [resumed])
+    late, other = make_turn("t1"), make_turn("t2")
+    assert not store.append_events(user="ann", session="chat", events=make_events(3, 4, turn="t1"), turns=[late, other])
+    assert (_log(store)[-1], store.turns(user="ann")) == (resumed, (other,))
+    assert store.append_events(user="ann", session="chat", events=make_events(4, 4, turn="t1"), turns=[late])
+    assert set(store.turns(user="ann")) == {late, other}
 
 
 def test_events_are_appended_in_their_order(store: StateStore) -> None:
@@ -189,6 +201,13 @@ def test_conversations_are_listed_by_their_last_use(store: StateStore) -> None:
     _append(store, [make_event(2, at=4.0)], session="a")
     assert _ids(store) == ["a", "b", "c"]
     assert [one.id for one in store.conversations(user="ann", limit=2)] == ["a", "b"]
+
+
+def test_conversation_is_found_by_its_id_and_owner(store: StateStore) -> None:
+    _append(store, make_events(1, 3), session="first")
+    assert store.find_conversation(user="ann", session="first") == store.conversations(user="ann")[0]
+    assert store.find_conversation(user="ann", session="second") is None
+    assert store.find_conversation(user="bob", session="first") is None
 
 
 def test_conversation_never_goes_back_in_time(store: StateStore) -> None:
@@ -325,3 +344,39 @@ def test_conversations_are_no_decisions(store: StateStore) -> None:
     store.record_turn(make_turn())
     store.forget_conversation(user="ann", session="chat")
     assert store.version() == before
+
+
+# Searching
+
+
+def _say(store: StateStore, session: str, message: str, answer: str) -> None:
+    texts = [("begun", {"event": "begun", "message": message}), ("answer", {"event": "answer", "text": answer})]
+    events = [
+        replace(make_event(number), kind=kind, data=json.dumps(data, ensure_ascii=False))
+        for number, (kind, data) in enumerate(texts, 1)
+    ]
+    assert _append(store, events, session=session)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("TUESDAY", {"plans"}),
+        ("next week", {"plans"}),
+        ("100%", {"sums"}),
+        ("a_b", {"sums"}),
+        ('say "hi"', {"words"}),
+        ("Ärger", {"words"}),
+        ("message", set[str]()),
+        ("nowhere", set[str]()),
+        ("given name", {"sums"}),
+        ("a\0b\ud83d", set[str]()),
+    ],
+)
+def test_conversations_are_found_by_what_was_said(store: StateStore, query: str, found: set[str]) -> None:
+    _say(store, "plans", "What about Tuesday?", "Better next week.")
+    _say(store, "sums", "100% of a_b", "All of it.")
+    _say(store, "words", 'Who would say "hi"?', "Ärger\nsagt man anders.")
+    store.name_conversation(user="ann", session="sums", title="A given name")
+    assert {one.id for one in store.search_conversations(user="ann", query=query)} == found
+    assert store.search_conversations(user="bob", query=query) == ()

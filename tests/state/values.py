@@ -1,10 +1,11 @@
-"""Grants, receipts, runs, sessions, events and turns with little typing."""
+"""Grants, receipts, runs, sessions, events, turns and questions with little typing."""
 
 import json
 from dataclasses import replace
 
 from prowess.activation.conversations import LoggedEvent, Outcome, TokenUse, TurnReceipt
 from prowess.activation.grants import Act, Decision, Grant
+from prowess.activation.live_turns import LiveTurn, OpenQuestion
 from prowess.activation.receipts import AskedBy, Receipt, RunReceipt, SessionRecord
 from prowess.catalog.switches import SwitchKey
 from prowess.skill.digest import FileKind, SkillFile
@@ -16,6 +17,8 @@ __all__ = [
     "make_event",
     "make_events",
     "make_grant",
+    "make_live_turn",
+    "make_question",
     "make_receipt",
     "make_run",
     "make_session",
@@ -180,3 +183,16 @@ def end_turn(
     """Return the same turn, half a second later."""
     use = TokenUse(2, tokens, tokens // 10, tokens // 2, cost_usd)
     return replace(turn, ended_at=turn.at + 0.5, outcome=outcome, steps=2, calls=3, use=use)
+
+
+def make_live_turn(
+    turn_id: str = "t1", *, user: str = "ann", session: str = "chat", holder: str = "one", at: float = 1.0
+) -> LiveTurn:
+    """Return a turn that its holder is about to begin."""
+    return LiveTurn(user, session, turn_id, "Fill in the form", "offline", holder, begun_at=at, beat_at=at)
+
+
+def make_question(
+    question_id: str = "q1", *, user: str = "ann", session: str = "chat", turn: str = "t1", at: float = 1.0
+) -> OpenQuestion:
+    return OpenQuestion(user, session, question_id, turn, '{"skill": "core:pdf"}', at)

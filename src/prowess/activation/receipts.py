@@ -6,6 +6,7 @@ from enum import StrEnum
 __all__ = [
     "MAX_KEPT_ARGUMENTS",
     "AskedBy",
+    "DayUsage",
     "Receipt",
     "RunReceipt",
     "SessionRecord",
@@ -138,6 +139,21 @@ class Usage:
     """When it was last activated or a script of it last began to run."""
     runs: int = 0
     """Of its scripts."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayUsage:
+    """How much one skill was used on one day."""
+
+    day: int
+    """Days since 1970, in UTC."""
+    skill: str
+    """The skill's id."""
+    name: str
+    """Its last one on that day."""
+    activations: int
+    runs: int
+    """Of its scripts that began on that day."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from prowess.activation.tool_outputs import OUTPUT_SCHEMAS
 from prowess.activation.tools import Role, Schema, Tool
 from prowess.errors import SettingsError, ToolInputError
 from prowess.skill.deception import make_printable
@@ -52,6 +53,7 @@ def _render(tool: Tool, name: str, dialect: Dialect) -> Schema:
                 "title": tool.title,
                 "description": tool.description,
                 "inputSchema": tool.schema,
+                **({"outputSchema": OUTPUT_SCHEMAS[tool.role]} if tool.role in OUTPUT_SCHEMAS else {}),
                 "annotations": {
                     "readOnlyHint": tool.role in (Role.READ, Role.SEARCH),
                     "destructiveHint": tool.role in _UNKNOWN,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from prowess.catalog.near_names import find_near_names
 from prowess.errors import NotFound
 from prowess.skill.problems import Problem
 from prowess.skill.skill import Skill
@@ -52,9 +53,7 @@ class Catalog:
 
     def suggest(self, name: str) -> str:
         """Return a hint that names what was probably meant."""
-        import difflib  # Wanted only when something was not found.
-
-        near = difflib.get_close_matches(name, [*self.by_name, *self.by_id], n=3, cutoff=0.6)
+        near = find_near_names(name, names=self.by_name, ids=self.by_id)
         return f"did you mean {_join(near)}?" if near else "`prowess list` shows all skills"
 
 

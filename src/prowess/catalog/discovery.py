@@ -152,7 +152,7 @@ class Discovery:
         reached: set[str] = set()
         owners = _find_owners(scans)
         for source, scan in scans:
-            problems.extend(scan.problems)
+            problems.extend((*source.problems, *scan.problems))
             for entry in scan.found:
                 real = entry.elsewhere or entry.folder
                 if real in reached or (owners and owners.get(real, source) is not source):

@@ -101,6 +101,8 @@ class HostProbe:
 
     commands: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
     path_state: object = None
+    variables: set[str] = field(default_factory=set[str])
+    """Those that were asked about, by which alone the environment counts."""
 
     def has_binary(self, name: str) -> bool:
         if not _COMMAND.fullmatch(name):
@@ -110,6 +112,7 @@ class HostProbe:
         return self.commands[name] is not None
 
     def has_variable(self, name: str) -> bool:
+        self.variables.add(name)
         return bool(os.environ.get(name))
 
     def system(self) -> str:
@@ -126,7 +129,8 @@ class HostProbe:
         for name, place in self.commands.items():
             if place is None or not os.access(place, os.X_OK):
                 self.commands[name] = shutil.which(name)
-        return (*state, *self.commands.items(), hash(frozenset(os.environ.items())))
+        asked = (name for name in sorted(self.variables) if os.environ.get(name))
+        return (*state, *self.commands.items(), *asked)
 
 
 def _path_state() -> tuple[object, ...]:

@@ -1,14 +1,17 @@
 """Who wins when skills share a name, and how skills that share an id are told apart."""
 
 import hashlib
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from prowess.policy import SameName
+from prowess.policy import SameName, SourceKind
 from prowess.skill.problems import make_problem
 from prowess.skill.skill import Skill
 
 __all__ = ["Ranking", "rank_skills"]
+
+_MAX_TOLD = 5
+"""How many of those that share a name a message names."""
 
 
 @dataclass(slots=True)
@@ -26,6 +29,8 @@ def rank_skills(skills: Iterable[Skill], same_name: SameName) -> Ranking:
 
     Losers stay in the list, with a Problem; under `keep-all` nobody loses, and a look-up by name gives the first. A
     skill that is not trusted never takes a name from one that is: else a stranger's project could switch skills off.
+    A skill from an MCP server takes no name from a trusted one, whatever the policy: it would be taken for that one.
+    Several of them that share a name go by their ids: neither must be taken for the other, nor hide it.
     """
     ranking = Ranking()
     by_name, by_id, ordered = ranking.by_name, ranking.by_id, ranking.skills
@@ -39,24 +44,54 @@ def rank_skills(skills: Iterable[Skill], same_name: SameName) -> Ranking:
             by_name[name] = skill
         else:
             doubled.append(name)
-    if doubled and same_name is not SameName.KEEP_ALL:
-        _settle(ranking, set(doubled), last_wins=same_name is SameName.LAST_WINS)
+    if doubled:
+        _settle(ranking, set(doubled), same_name)
     return ranking
 
 
-def _settle(ranking: Ranking, names: set[str], *, last_wins: bool) -> None:
+def _settle(ranking: Ranking, names: set[str], same_name: SameName) -> None:
     rivals: dict[str, list[int]] = {}
     for index, skill in enumerate(ranking.skills):
         if skill.name in names:
             rivals.setdefault(skill.name, []).append(index)
     for name, places in rivals.items():
-        entitled = [index for index in places if ranking.skills[index].trusted] or places
-        winner = ranking.skills[entitled[-1 if last_wins else 0]]
+        left = _set_apart(ranking, name, places)
+        if not left:
+            continue
+        winner = _choose_winner([ranking.skills[index] for index in left], same_name)
         ranking.by_name[name] = winner
-        for index in places:
+        for index in left:
             loser = ranking.skills[index]
-            if loser is not winner:
+            if loser is not winner and (same_name is not SameName.KEEP_ALL or loser.kind is SourceKind.MCP):
                 _mark_shadowed(ranking, index, loser, winner)
+
+
+def _choose_winner(rivals: Sequence[Skill], same_name: SameName) -> Skill:
+    hosted = [skill for skill in rivals if skill.kind is SourceKind.MCP]
+    if same_name is SameName.KEEP_ALL and not hosted:
+        return rivals[0]
+    own = [skill for skill in rivals if skill.kind is not SourceKind.MCP and skill.trusted]
+    return (own or hosted or rivals)[-1 if same_name is SameName.LAST_WINS else 0]
+
+
+def _set_apart(ranking: Ranking, name: str, places: Sequence[int]) -> Sequence[int]:
+    """Let skills of servers that share a name nobody is entitled to go by their ids; return where the others are."""
+    hosted = [index for index in places if ranking.skills[index].kind is SourceKind.MCP]
+    own = [index for index in places if index not in hosted]
+    if len(hosted) < 2 or any(ranking.skills[index].trusted for index in own):
+        return places
+    del ranking.by_name[name]
+    _call_by_ids(ranking, hosted)
+    return own
+
+
+def _call_by_ids(ranking: Ranking, places: Sequence[int]) -> None:
+    ids = " and ".join(ranking.skills[index].id for index in places[:_MAX_TOLD])
+    for index in places:
+        skill = ranking.skills[index]
+        message = f"duplicate skill '{skill.name}': {ids} come from MCP servers, and go by their ids"
+        marked = skill._replace(problems=(*skill.problems, make_problem("duplicate-name", message)), called=skill.id)
+        ranking.skills[index] = ranking.by_id[skill.id] = ranking.by_name[skill.id] = marked
 
 
 def _mark_shadowed(ranking: Ranking, index: int, loser: Skill, winner: Skill) -> None:

@@ -11,6 +11,9 @@ from prowess.skill.skill import Skill
 
 __all__ = ["Explanation", "explain"]
 
+_SILENT_SERVERS = frozenset({"mcp-unreachable", "mcp-bad-answer", "mcp-no-extension"})
+"""Problems with servers that may have the skill, or not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -39,6 +42,7 @@ def explain(name: str, catalog: Catalog, view: View) -> Explanation:
     ]
     if not reasons:
         reasons.append(Reason("not-found", f"no source has a skill '{name}'", catalog.suggest(name)))
+        reasons += [_passed_over(problem) for problem in catalog.problems if problem.code in _SILENT_SERVERS]
     return Explanation(name, shown is not None, tuple(reasons))
 
 

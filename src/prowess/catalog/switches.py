@@ -51,7 +51,7 @@ class Switches:
         key = switch_key(skill)
         for who in _scopes(agent):
             found = self.by_key.get((who, key)) or self.by_name.get((who, skill.id))
-            found = found or self.by_name.get((who, skill.name))
+            found = found or self.by_name.get((who, skill.manifest.name))
             if found is not None:
                 return found
         return Switch.ON

@@ -2,11 +2,11 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
 from prowess.errors import NotFound
-from prowess.policy import Limits, Links, Reading, SourceKind, UnknownKeys
+from prowess.policy import Limits, Links, MissingDescription, NameRule, Reading, SourceKind, UnknownKeys
 from prowess.skill.body import find_references, judge_body, judge_reference
 from prowess.skill.bounded_yaml import locate_keys
 from prowess.skill.declared_secrets import judge_secrets
@@ -16,13 +16,14 @@ from prowess.skill.problems import Problem, Severity, make_problem
 from prowess.skill.reading import parse_skill
 from prowess.skill.toolset_references import judge_toolsets
 from prowess.skill.triggers import judge_triggers
+from prowess.sources.eval_files import read_trigger_tests
 from prowess.sources.folders import SKILL_MD, scan_folder
 from prowess.sources.heads import read_head, read_plain_file, read_sidecar, read_start, sidecar_status
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.skill_files import FileSet, list_skill_files
 from prowess.sources.source import Source, show_path
 
-__all__ = ["CheckedSkill", "FoundFolders", "check_skill", "find_skill_folders"]
+__all__ = ["CheckedSkill", "FoundFolders", "check_skill", "check_text", "find_skill_folders"]
 
 _DEEPEST = 64
 _MAX_REFERENCE_BYTES = 200_000
@@ -89,11 +90,31 @@ def check_skill(folder: str, *, reading: Reading, limits: Limits) -> CheckedSkil
     sidecar = sidecar_status(folder) if reading.unknown_keys is UnknownKeys.DIALECTS else None
     with_sidecar = sidecar is not None and stat.S_ISREG(sidecar.st_mode)
     judged = parse_skill(head, folder=name, reading=reading, sidecar=read_sidecar(folder) if with_sidecar else None)
-    listed = list_skill_files(find_real_path(folder) or folder)
+    real = find_real_path(folder) or folder
+    listed = list_skill_files(real)
     further = [*_check_files(listed, strict=reading.strict), *_check_body(folder, listed, reading, limits)]
+    further += read_trigger_tests(real).problems
     shown = judged.manifest.name if judged.manifest else name
     declared = _check_declarations(judged.manifest, head) if judged.manifest else ()
     return CheckedSkill(show_path(folder), shown, (*judged.problems, *declared, *further))
+
+
+def check_text(raw: bytes, *, folder: str, reading: Reading, limits: Limits) -> CheckedSkill:
+    """Judge the text of a SKILL.md as if it lay in a folder of this name; nothing on disk is looked at.
+
+    Without a name, the folder is called like the skill. Links to other files are not judged: those are not here.
+    """
+    name = folder or _find_own_name(raw, reading)
+    judged = parse_skill(raw, folder=name, reading=reading)
+    shown = judged.manifest.name if judged.manifest else name
+    declared = _check_declarations(judged.manifest, raw) if judged.manifest else ()
+    return CheckedSkill(name, shown, (*judged.problems, *declared, *_judge_body(raw, None, reading, limits)))
+
+
+def _find_own_name(raw: bytes, reading: Reading) -> str:
+    forgiving = replace(reading, name_rule=NameRule.FOLDER_DEFAULT, missing_description=MissingDescription.ALLOW)
+    judged = parse_skill(raw, folder="", reading=forgiving)
+    return judged.manifest.name if judged.manifest else ""
 
 
 def _missing(folder: str) -> Problem:
@@ -138,6 +159,21 @@ def _check_body(folder: str, listed: FileSet, reading: Reading, limits: Limits) 
     raw = read_start(folder, limit=limits.max_skill_md_bytes + 1)
     if isinstance(raw, Problem):
         return
+    files = {os.fsdecode(file.path) for file in listed.files}
+    yield from _judge_body(raw, files, reading, limits)
+    named = dict.fromkeys(path for path, _ in find_references(_find_body(raw)))
+    for path in (path for path in named if path in files and path.endswith(".md")):
+        reference = read_plain_file(f"{folder}/{path}", limit=_MAX_REFERENCE_BYTES) or b""
+        yield from judge_reference(path, reference.decode("utf-8", "replace"), files=files)
+
+
+def _find_body(raw: bytes) -> str:
+    frontmatter = split_frontmatter(raw)
+    return raw[frontmatter.body_offset :].decode("utf-8", "replace") if isinstance(frontmatter, Frontmatter) else ""
+
+
+def _judge_body(raw: bytes, files: Set[str] | None, reading: Reading, limits: Limits) -> Iterator[Problem]:
+    """Return what is wrong with the instructions; without files, links to them are taken for good."""
     if len(raw) > limits.max_skill_md_bytes:
         message = f"SKILL.md is larger than {limits.max_skill_md_bytes:,} bytes"
         yield make_problem("skill-md-too-large", message, line=1, column=1)
@@ -154,9 +190,5 @@ def _check_body(folder: str, listed: FileSet, reading: Reading, limits: Limits) 
             message = f"byte 0x{body[error.start]:02x} in the instructions is not UTF-8"
             yield make_problem("body-not-utf-8", message, strict=reading.strict, line=line, column=1)
         text = body.decode("utf-8", "replace")
-    files = {os.fsdecode(file.path) for file in listed.files}
-    yield from judge_body(text, files=files, first_line=first_line)
-    named = dict.fromkeys(path for path, _ in find_references(text))
-    for path in (path for path in named if path in files and path.endswith(".md")):
-        reference = read_plain_file(f"{folder}/{path}", limit=_MAX_REFERENCE_BYTES) or b""
-        yield from judge_reference(path, reference.decode("utf-8", "replace"), files=files)
+    known = {path for path, _ in find_references(text)} if files is None else files
+    yield from judge_body(text, files=known, first_line=first_line)

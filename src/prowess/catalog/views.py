@@ -7,11 +7,15 @@ from prowess.catalog.catalog import Catalog
 from prowess.catalog.eligibility import Probe, decide_eligibility
 from prowess.catalog.switches import EVERY_AGENT, Switch, Switches
 from prowess.errors import ToolInputError
+from prowess.skill.deception import make_printable
 from prowess.skill.skill import Skill
 
 __all__ = ["EVERYTHING", "Reason", "View", "make_view"]
 
 EVERYTHING = "*"
+_MAX_NAMED = 20
+_MAX_CALLED = 200
+"""Characters of a wrong name that are said back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +39,45 @@ class View:
     """From the id of a skill that the model does not see to the reasons."""
     for_people: tuple[Skill, ...] = ()
     """Skills that only a person can call for, by name."""
-    _index: dict[str, Skill] = field(default_factory=dict[str, Skill], init=False, repr=False, compare=False)
-    """By name and by id, made when it is first asked."""
+    _names: dict[str, Skill] = field(default_factory=dict[str, Skill], init=False, repr=False, compare=False)
+    _places: dict[str, int] = field(default_factory=dict[str, int], init=False, repr=False, compare=False)
+    """From ids to places among the visible. Both are made when they are first asked, and read with every message."""
 
     @property
     def invocable(self) -> tuple[Skill, ...]:
         """The skills that a person can call for by name, in the catalog's order and those for people only last."""
         return tuple(skill for skill in (*self.visible, *self.for_people) if skill.manifest.behaviour.user_invocable)
 
+    @property
+    def by_name(self) -> Mapping[str, Skill]:
+        """From each name to the visible skill that has won it."""
+        if not self._names and self.visible:
+            # In one step: another thread sees all of it or nothing.
+            self._names.update({skill.name: skill for skill in reversed(self.visible)})
+        return self._names
+
+    @property
+    def places(self) -> Mapping[str, int]:
+        """From the id of each visible skill to its place among them."""
+        if not self._places and self.visible:
+            self._places.update({skill.id: place for place, skill in enumerate(self.visible)})
+        return self._places
+
     def find(self, name: str) -> Skill | None:
-        """Return the visible skill with this name or id."""
-        if not self._index and self.visible:
-            index = {skill.name: skill for skill in reversed(self.visible)}
-            index.update((skill.id, skill) for skill in self.visible)
-            self._index.update(index)  # In one step: another thread sees all of it or nothing.
-        return self._index.get(name)
+        """Return the visible skill with this id, or the one that has won this name."""
+        place = self.places.get(name)
+        return self.by_name.get(name) if place is None else self.visible[place]
 
     def get(self, name: str) -> Skill:
-        """Return the visible skill with this name or id; raise with the list of what is visible."""
+        """Return the visible skill with this id or name; raise with some of what is visible."""
         skill = self.find(name)
         if skill is None:
-            names = ", ".join(self.names()) or "none"
-            raise ToolInputError(
-                f"Unknown or unavailable skill: {name}", hint=f"available skills: {names}", code="unknown-skill"
-            )
+            known = self.names()
+            names, more = known[:_MAX_NAMED], max(0, len(known) - _MAX_NAMED)
+            listed = (", ".join(names) or "none") + (f" and {more:,} more" if more else "")
+            called = make_printable(name[:_MAX_CALLED])
+            message = f"Unknown or unavailable skill: {called}"
+            raise ToolInputError(message, hint=f"available skills: {listed}", code="unknown-skill")
         return skill
 
     def names(self) -> tuple[str, ...]:

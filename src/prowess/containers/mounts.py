@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from enum import StrEnum
 from pathlib import PurePath
 
-from prowess.errors import Refused, SettingsError, ToolInputError
+from prowess.errors import Refused, SettingsError
 
 __all__ = [
     "PRIVATE",
@@ -24,7 +24,6 @@ __all__ = [
     "by_depth",
     "get_host_path",
     "make_permissions",
-    "make_private_skill_mount",
     "make_skills_mount",
     "place_private",
     "to_host",
@@ -84,13 +83,6 @@ class Permissions:
 def make_skills_mount(active: str) -> Mount:
     """Return the mount that shows a user's active skills to a sandbox."""
     return Mount(active, inside=SHARED_SKILLS)
-
-
-def make_private_skill_mount(folder: str, *, name: str) -> Mount:
-    """Return the mount that shows one activated skill to its task, under its name."""
-    if name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise ToolInputError(f"no folder can be named '{name}'", code="bad-name")
-    return Mount(folder, inside=f"{PRIVATE_SKILLS}/{name}")
 
 
 def place_private(mounts: Iterable[Mount], *, root: str) -> tuple[Mount, ...]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from prowess.copies.disk_failures import telling
 from prowess.copies.layout import Layout
-from prowess.copies.renaming import can_exchange
 from prowess.sources.private_folders import make_private_folder
+from prowess.sources.renaming import can_exchange
 
 __all__ = ["DiskTrial", "try_disk"]
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from prowess.copies.record import fsync_folder
-from prowess.copies.renaming import exchange
 from prowess.copies.trees import remove_tree
 from prowess.copies.user_folders import ensure_plain_folder
+from prowess.sources.durable_names import fsync_folder
 from prowess.sources.heads import read_plain_file
+from prowess.sources.renaming import exchange
 from prowess.sources.skill_files import read_skill_files
 
 __all__ = ["Archive", "History", "KeptVersion", "Origin", "VersionNote"]

@@ -46,8 +46,13 @@ class Layout:
 
     @property
     def own_folders(self) -> tuple[str, ...]:
-        """What holds copies and users' folders: no search for skills enters it from above."""
-        return (self.versions, self.workshop, self.tasks, os.path.join(self.home, "users"))
+        """What holds copies, users' folders and mirrors of servers: no search for skills enters it from above."""
+        return (
+            self.versions,
+            self.workshop,
+            self.tasks,
+            *(os.path.join(self.home, name) for name in ("users", "cache")),
+        )
 
     def user_folder(self, user: str) -> str:
         """Return a user's folder; raise if no folder can have the user's name."""

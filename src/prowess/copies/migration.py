@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from prowess.copies.disk_failures import telling
 from prowess.copies.layout import Layout
 from prowess.copies.personal import lock_path
-from prowess.copies.record import fsync_folder
 from prowess.copies.user_folders import ensure_user_folders
+from prowess.sources.durable_names import fsync_folder
 from prowess.sources.folders import SKILL_MD
 from prowess.sources.locks import Hold, hold_lock
 from prowess.sources.skill_files import is_leftover

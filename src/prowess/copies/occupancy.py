@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 from prowess.copies.entries import list_names
 from prowess.copies.layout import Layout, RootPlace
-from prowess.sources.locks import Hold, hold_lock, release_lock, take_lock, try_lock
+from prowess.sources.locks import HeldLock, Hold, hold_lock, release_lock, try_lock
 
 __all__ = ["Occupancy", "is_claimed_otherwise", "taking_over"]
 
@@ -21,19 +21,12 @@ class Occupancy:
     """A hold on a root. It ends with the process at the latest; what a fork has of it counts for nothing."""
 
     def __init__(self, layout: Layout, place: RootPlace, *, claim: str = _NOBODY) -> None:
-        self._process = os.getpid()
         with hold_lock(_door(layout), Hold.SHARED):
-            self._lock = take_lock(os.path.join(_folder(place), claim), Hold.SHARED)
+            self._lock = HeldLock(os.path.join(_folder(place), claim), Hold.SHARED)
 
     def close(self) -> None:
         """Let the root go."""
-        lock, self._lock = self._lock, -1
-        if lock < 0:
-            return
-        if os.getpid() == self._process:
-            release_lock(lock)
-        else:
-            os.close(lock)
+        self._lock.close()
 
 
 def is_claimed_otherwise(layout: Layout, place: RootPlace, claim: str) -> bool:

@@ -30,6 +30,10 @@ from prowess.sources.source import show_path
 __all__ = ["Change", "ChangeStatus", "PersonalSkills", "lock_path"]
 
 
+_LONGEST_NAME = 255
+"""Bytes of a folder's name; a longer one is on no disk."""
+
+
 class ChangeStatus(StrEnum):
     """What became of a skill."""
 
@@ -238,6 +242,8 @@ class PersonalSkills:
 
 
 def _is_one_step(name: str) -> bool:
+    if len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
+        return False
     return name not in ("", ".", "..") and not any(sign in name for sign in ("/", "\0", os.sep, os.altsep or "/"))
 
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from prowess.copies.plan import Placed
+from prowess.sources.durable_names import fsync_folder
 from prowess.sources.private_folders import make_private_folder
 
-__all__ = ["Record", "fsync_folder"]
+__all__ = ["Record"]
 
 _HEADER = "prowess-copies-2"
 _SPARE_LINES = 200
@@ -103,17 +104,6 @@ class Record:
         if self.durable:
             fsync_folder(folder)
         self._copies, self._lines, self._mark = copies, len(copies), _mark(os.stat(self.path))
-
-
-def fsync_folder(path: str) -> None:
-    """Make sure that the names in a folder outlive a crash, where the system knows such a thing."""
-    if os.name != "posix":
-        return
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _mark(status: os.stat_result) -> _Mark:

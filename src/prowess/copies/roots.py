@@ -23,16 +23,17 @@ from prowess.copies.entries import (
 )
 from prowess.copies.layout import RootPlace
 from prowess.copies.plan import Place, Placed, Present, Remove, Skipped, SyncPlan, may_stay
-from prowess.copies.record import Record, fsync_folder
-from prowess.copies.renaming import exchange
+from prowess.copies.record import Record
 from prowess.copies.trees import lock_folder, place_tree, remove_tree
 from prowess.copies.versions import Draft, Versions
 from prowess.copies.workshop import Workshop
 from prowess.errors import WorldError
 from prowess.skill.problems import Problem, make_problem
 from prowess.skill.skill import Skill
+from prowess.sources.durable_names import fsync_folder
 from prowess.sources.locks import Hold, hold_lock
 from prowess.sources.private_folders import make_private_folder
+from prowess.sources.renaming import exchange
 from prowess.sources.skill_files import FileSet, read_skill_files
 from prowess.sources.source import show_path
 from prowess.sources.stamps import Stamp, is_reliable, stamp_file

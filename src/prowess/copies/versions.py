@@ -17,13 +17,13 @@ from prowess.copies.disk_failures import disk_failure
 from prowess.copies.disk_sync import sync_trees
 from prowess.copies.layout import Layout
 from prowess.copies.mounted import find_mounted
-from prowess.copies.record import fsync_folder
 from prowess.copies.trees import TreeWriter, lock_folder, remove_tree
 from prowess.copies.workshop import MOST_AT_ONCE, Workshop
 from prowess.errors import NotFound, WorldError
 from prowess.skill.problems import make_problem
 from prowess.skill.skill import Skill
-from prowess.sources.locks import Hold, hold_lock, release_lock, take_lock, try_lock
+from prowess.sources.durable_names import fsync_folder
+from prowess.sources.locks import HeldLock, Hold, hold_lock, release_lock, try_lock
 from prowess.sources.private_folders import make_private_folder
 from prowess.sources.skill_files import FileSet, copy_skill_files, is_unchanged, read_skill_files
 
@@ -48,11 +48,10 @@ class Draft:
 class Pin:
     """Keeps a version from being collected, as long as it is held and its process lives."""
 
-    def __init__(self, digest: str, folder: str, lock: int) -> None:
+    def __init__(self, digest: str, folder: str, lock: HeldLock) -> None:
         self.digest = digest
         self.folder = folder
         self._lock = lock
-        self._process = os.getpid()
 
     def __enter__(self) -> "Pin":
         return self
@@ -62,13 +61,7 @@ class Pin:
 
     def close(self) -> None:
         """Let the version go."""
-        lock, self._lock = self._lock, -1
-        if lock < 0:
-            return
-        if os.getpid() == self._process:
-            release_lock(lock)
-        else:
-            os.close(lock)  # What a fork has of it counts for nothing.
+        self._lock.close()
 
 
 class Versions:
@@ -114,7 +107,7 @@ class Versions:
         """Do the same while the versions are in use."""
         if not self.has(digest):
             raise NotFound(f"there is no version {digest[:12]}…", hint="sync first", code="unknown-version")
-        return Pin(digest, self.folder(digest), take_lock(self._pin_file(digest), Hold.SHARED))
+        return Pin(digest, self.folder(digest), HeldLock(self._pin_file(digest), Hold.SHARED))
 
     def read(self, digest: str) -> FileSet | None:
         """Read a version and return its files; None if it is not there, or not what it should be."""

@@ -38,8 +38,11 @@ def copy_for_editing(source: str, target: str, *, apart: bool = False, called: s
     return files
 
 
-def eject_skill(source: str, target: str, *, apart: bool = False) -> FileSet:
-    """Copy a skill to a folder that does not exist yet. It appears there whole or not at all."""
+def eject_skill(source: str, target: str, *, apart: bool = False, digest: str = "") -> FileSet:
+    """Copy a skill to a folder that does not exist yet. It appears there whole or not at all.
+
+    With a digest, it appears only if its files are still those.
+    """
     target = os.path.abspath(target)
     if os.path.lexists(target):
         raise Refused(
@@ -53,6 +56,10 @@ def eject_skill(source: str, target: str, *, apart: bool = False) -> FileSet:
         os.makedirs(parent, exist_ok=True)
         try:
             files = copy_for_editing(find_real_path(source) or source, draft, apart=apart)
+            if digest and files.digest != digest:
+                raise Refused(
+                    f"the files of {show_path(name)} have changed meanwhile", hint="try again", code="changed"
+                )
             os.rename(draft, target)  # Which takes the place of nothing but an empty folder.
         finally:
             if os.path.lexists(draft):

@@ -46,17 +46,24 @@ def render_catalog(entries: Iterable[tuple[Skill, str | None]], form: CatalogTex
 
 
 def _xml_entry(skill: Skill, description: str | None) -> str:
-    return f"<skill>\n<name>{_escaped(skill.name)}</name>\n{_xml_description(description)}</skill>\n"
+    return (
+        f"<skill>\n<name>{_escaped(skill.name)}</name>\n{_xml_description(description)}{_xml_origin(skill)}</skill>\n"
+    )
 
 
 def _xml_entry_with_location(skill: Skill, description: str | None) -> str:
     name, location = _escaped(skill.name), _escaped(_location(skill))
     text = _xml_description(description)
-    return f"<skill>\n<name>{name}</name>\n{text}<location>{location}</location>\n</skill>\n"
+    return f"<skill>\n<name>{name}</name>\n{text}<location>{location}</location>\n{_xml_origin(skill)}</skill>\n"
 
 
 def _xml_description(description: str | None) -> str:
     return "" if description is None else f"<description>{_escaped(description)}</description>\n"
+
+
+def _xml_origin(skill: Skill) -> str:
+    """Name the server of a skill that comes from one: its words are not the user's."""
+    return f"<origin>MCP server {skill.server}</origin>\n" if skill.server else ""
 
 
 def _xml_note(remark: str) -> str:
@@ -66,6 +73,7 @@ def _xml_note(remark: str) -> str:
 
 def _json_entry(skill: Skill, description: str | None) -> str:
     row = {"name": skill.name} | ({} if description is None else {"description": description})
+    row |= {"origin": f"MCP server {skill.server}"} if skill.server else {}
     lines = json.dumps(row, ensure_ascii=False, indent=2).split("\n")
     return "\n".join(f"    {line}" for line in lines)
 
@@ -76,7 +84,8 @@ def _json_note(remark: str) -> str:
 
 def _markdown_entry(skill: Skill, description: str | None) -> str:
     text = "" if description is None else f": {_inline(description)}"
-    return f"- **{_inline(skill.name)}**{text} (`{_location(skill).replace('`', '')}`)"
+    origin = f", from the MCP server {skill.server}" if skill.server else ""
+    return f"- **{_inline(skill.name)}**{text} (`{_location(skill).replace('`', '')}`{origin})"
 
 
 def _markdown_note(remark: str) -> str:

@@ -135,6 +135,7 @@ def render_instructions(skill: Skill, instructions: Instructions, *, base_direct
     lines = [
         f"Base directory for this skill: {base_directory}" if base_directory else "",
         f"Skill name: {show_name(skill.name)}",
+        f"Origin: the MCP server {skill.server}, and not the user" if skill.server else "",
         f"Compatibility: {skill.manifest.compatibility}" if skill.manifest.compatibility else "",
     ]
     head = "\n".join(line for line in lines if line)
@@ -144,7 +145,8 @@ def render_instructions(skill: Skill, instructions: Instructions, *, base_direct
 def wrap_instructions(skill: Skill, text: str, *, resources: Sequence[str]) -> str:
     """Return instructions in a tag, so that they can be told apart from all else in a conversation, by machines too."""
     parts = [defuse(text), *([_render_resources(resources)] if resources else [])]
-    return f'<{_TAG} name="{_attribute(skill.name)}">\n' + "\n\n".join(parts) + f"\n{CLOSING_TAG}"
+    origin = f' origin="mcp:{skill.server}"' if skill.server else ""
+    return f'<{_TAG} name="{_attribute(skill.name)}"{origin}>\n' + "\n\n".join(parts) + f"\n{CLOSING_TAG}"
 
 
 def render_answer(name: str, text: str) -> str:

@@ -1,12 +1,8 @@
 """The media type of a resource, by its first bytes and its name, the same on every machine."""
 
-import posixpath
-from functools import cache
+from prowess.sources.name_types import BINARY, PLAIN_TEXT, name_type
 
-__all__ = ["BINARY", "PLAIN_TEXT", "binary_type", "text_type"]
-
-BINARY = "application/octet-stream"
-PLAIN_TEXT = "text/plain"
+__all__ = ["BINARY", "PLAIN_TEXT", "binary_type", "name_type", "text_type"]
 
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -15,23 +11,13 @@ _MAGIC = (
     (b"GIF89a", "image/gif"),
     (b"%PDF-", "application/pdf"),
 )
-_BY_SUFFIX = {
-    ".gz": "application/gzip",
-    ".json": "application/json",
-    ".md": "text/markdown",
-    ".toml": "application/toml",
-    ".ts": PLAIN_TEXT,
-    ".yaml": "application/yaml",
-    ".yml": "application/yaml",
-}
-"""Where Python's own table says nothing, or takes TypeScript for a film."""
 _KNOWN_BY_MAGIC = frozenset({"image/webp", *(kind for _, kind in _MAGIC)})
 _TEXTUAL = ("text/", "application/json", "application/toml", "application/yaml", "application/xml")
 
 
 def text_type(path: str, start: str) -> str:
     """Return the type of a text that begins with `start`; plain text if the name says nothing better."""
-    kind = _type_of_suffix(path)
+    kind = name_type(path)
     if kind == "image/svg+xml":
         return kind if "<svg" in start else PLAIN_TEXT
     return kind if kind.startswith(_TEXTUAL) or kind.endswith(("+xml", "+json")) else PLAIN_TEXT
@@ -44,18 +30,5 @@ def binary_type(path: str, start: bytes) -> str:
             return kind
     if start.startswith(b"RIFF") and start[8:12] == b"WEBP":
         return "image/webp"
-    kind = _type_of_suffix(path)
+    kind = name_type(path)
     return BINARY if kind.startswith(_TEXTUAL) or kind in _KNOWN_BY_MAGIC else kind
-
-
-def _type_of_suffix(path: str) -> str:
-    suffix = posixpath.splitext(path)[1].lower()
-    return _BY_SUFFIX.get(suffix) or _common_types().get(suffix, BINARY)
-
-
-@cache
-def _common_types() -> dict[str, str]:
-    """Return Python's own table, without what this machine adds to it."""
-    import mimetypes
-
-    return dict(mimetypes.MimeTypes().types_map[True])

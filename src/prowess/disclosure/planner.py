@@ -5,12 +5,13 @@ first, then the likely ones (relevant to the query, recently used), then the oth
 descriptions are cut before short ones; then the last skills keep their names only; then the last names go, and search
 finds them.
 
-It looks at no more skills than the budget can hold, so a plan for 100,000 costs little more than one for 100.
+It looks at the skills that are favoured and at no more others than the budget can hold, so that a plan for 100,000
+takes no longer than one for 1,000.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from prowess.catalog.views import View
@@ -20,7 +21,7 @@ from prowess.policy import CatalogText
 from prowess.skill.names import MAX_NAME_LENGTH
 from prowess.skill.skill import Skill
 
-__all__ = ["OVER_BUDGET", "Favour", "Level", "Placement", "Plan", "describe", "plan_catalog"]
+__all__ = ["OVER_BUDGET", "Favour", "Level", "Placement", "Plan", "describe", "plan_catalog", "plan_whole"]
 
 _LEAST_DESCRIPTION = 12 * PARTS_PER_TOKEN
 """What a cut description must be allowed to cost, or it is not shown at all."""
@@ -82,13 +83,28 @@ class Plan:
     budget: int
     shown: tuple[Placement, ...] = ()
     """In the catalog's order."""
-    left_out: tuple[Skill, ...] = ()
-    """Skills for which there was no room; `search_skills` finds them."""
+    skills: tuple[Skill, ...] = ()
+    """All that were to be placed, in the same order."""
+    _left_out: list[tuple[Skill, ...]] = field(
+        default_factory=list[tuple[Skill, ...]], init=False, repr=False, compare=False
+    )
+    """Once it was asked for: most prompts are made without."""
+
+    @property
+    def left_out(self) -> tuple[Skill, ...]:
+        """Skills for which there was no room; `search_skills` finds them."""
+        if len(self.shown) == len(self.skills):
+            return ()
+        if not self._left_out:
+            ids = {placement.skill.id for placement in self.shown}
+            self._left_out.append(tuple(skill for skill in self.skills if skill.id not in ids))
+        return self._left_out[0]
 
     @property
     def is_whole(self) -> bool:
         """Whether the budget had room for everything."""
-        return not self.left_out and all(placement.reason != OVER_BUDGET for placement in self.shown)
+        everything = len(self.shown) == len(self.skills)
+        return everything and all(placement.reason != OVER_BUDGET for placement in self.shown)
 
     def at(self, level: Level) -> tuple[Skill, ...]:
         """Return the skills that are shown this much."""
@@ -101,10 +117,22 @@ class Plan:
         for placement in self.shown:
             if placement.skill.id == skill_id:
                 return placement
-        for skill in self.left_out:
+        for skill in self.skills:
             if skill.id == skill_id:
                 return Placement(skill, Level.LEFT_OUT, OVER_BUDGET)
         return None
+
+
+def plan_whole(view: View, *, form: CatalogText, budget: int, counter: TokenCounter) -> Plan | None:
+    """Return the plan that shows everything in full, or None if there is not room for that."""
+    if not view.visible:
+        return Plan("", 0, budget)
+    shown = _Layout(view, FORMS[form], counter, {}, "").place_all(budget * PARTS_PER_TOKEN)
+    if shown is None:
+        return None
+    text = render_catalog(((one.skill, one.description) for one in shown), form)
+    tokens = counter.count(text)
+    return Plan(text, tokens, budget, tuple(shown), view.visible) if tokens <= budget else None
 
 
 def plan_catalog(
@@ -131,18 +159,11 @@ def plan_catalog(
         text = render_catalog(((one.skill, one.description) for one in shown), form, remark=remark)
         tokens = counter.count(text)
         if tokens <= budget:
-            return Plan(text, tokens, budget, tuple(shown), _missing(view, shown))
+            return Plan(text, tokens, budget, tuple(shown), view.visible)
         if not shown:
             break  # Not even the remark fits.
         allowance -= max((tokens - budget) * PARTS_PER_TOKEN, PARTS_PER_TOKEN)
     return Plan("", 0, budget, (), view.visible)
-
-
-def _missing(view: View, shown: Sequence[Placement]) -> tuple[Skill, ...]:
-    if len(shown) == len(view.visible):
-        return ()
-    ids = {placement.skill.id for placement in shown}
-    return tuple(skill for skill in view.visible if skill.id not in ids)
 
 
 def _remark(left_out: int, search_tool: str) -> str:
@@ -162,25 +183,9 @@ class _Layout:
     favours: Mapping[str, Favour]
     search_tool: str
 
-    def place(self, allowance: int) -> list[Placement]:
-        """Return what is shown, in the catalog's order, for at most this cost."""
-        opening = self.counter.measure(self.form.opening)
-        everything = self._place_all(allowance - opening - self.counter.measure(self.form.closing))
-        if everything is not None:
-            return everything
-        remark = self.form.note(_remark(len(self.view.visible), self.search_tool))
-        left = allowance - opening - self.counter.measure(remark)
-        called, favoured = self._favoured()
-        room = max(int(left * _FAVOURED_SHARE), left - self._cost_of_names(stop_at=left))
-        placed = self._fill(called, left, room=room, head_start=1)
-        spent = sum(cost for _, cost in placed)
-        placed += self._fill(favoured, left - spent, room=room - spent, head_start=_HEAD_START)
-        left -= sum(cost for _, cost in placed)
-        placed += self._fill(self._others(), left, room=left, head_start=0)
-        return self._in_order({one.skill.id: one for one, _ in placed})
-
-    def _place_all(self, left: int) -> list[Placement] | None:
-        """Return everything in full if it fits; stop looking as soon as it does not."""
+    def place_all(self, allowance: int) -> list[Placement] | None:
+        """Return everything in full if that costs at most so much; stop looking as soon as it does not."""
+        left = allowance - self.counter.measure(self.form.opening) - self.counter.measure(self.form.closing)
         placed: list[Placement] = []
         for skill in self.view.visible:
             description = self._description(skill)
@@ -191,12 +196,29 @@ class _Layout:
             placed.append(Placement(skill, level, _SWITCHED if description is None else _FITS, description))
         return placed
 
+    def place(self, allowance: int) -> list[Placement]:
+        """Return what is shown, in the catalog's order, for at most this cost."""
+        everything = self.place_all(allowance)
+        if everything is not None:
+            return everything
+        remark = self.form.note(_remark(len(self.view.visible), self.search_tool))
+        left = allowance - self.counter.measure(self.form.opening) - self.counter.measure(remark)
+        called, favoured = self._favoured()
+        room = max(int(left * _FAVOURED_SHARE), left - self._cost_of_names(stop_at=left))
+        placed = self._fill(called, left, room=room, head_start=1)
+        spent = sum(cost for _, cost in placed)
+        placed += self._fill(favoured, left - spent, room=room - spent, head_start=_HEAD_START)
+        left -= sum(cost for _, cost in placed)
+        placed += self._fill(self._others(), left, room=left, head_start=0)
+        places = self.view.places
+        return sorted((one for one, _ in placed), key=lambda one: places[one.skill.id])
+
     def _favoured(self) -> tuple[list[Skill], list[Skill]]:
         """Return the skills that were called for, and those that are merely likely, each in the order to be served."""
-        if not self.favours:
-            return [], []
-        found = {skill.id: skill for skill in self.view.visible if skill.id in self.favours}
-        served = [(found[skill_id], favour) for skill_id, favour in self.favours.items() if skill_id in found]
+        visible, places = self.view.visible, self.view.places
+        served = [
+            (visible[places[skill_id]], favour) for skill_id, favour in self.favours.items() if skill_id in places
+        ]
         called = [skill for skill, favour in served if favour in _CALLED_FOR]
         return called, [skill for skill, favour in served if favour not in _CALLED_FOR]
 
@@ -211,15 +233,6 @@ class _Layout:
             else:
                 yield skill
         yield from late
-
-    def _in_order(self, placed: dict[str, Placement]) -> list[Placement]:
-        ordered: list[Placement] = []
-        for skill in self.view.visible:
-            if len(ordered) == len(placed):
-                break
-            if skill.id in placed:
-                ordered.append(placed[skill.id])
-        return ordered
 
     def _cost_of_names(self, *, stop_at: int) -> int:
         total = 0

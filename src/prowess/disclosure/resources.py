@@ -34,6 +34,7 @@ __all__ = [
     "normalise_path",
     "parse_lines",
     "read_resource",
+    "read_whole",
 ]
 
 MAX_READ_BYTES = 16 << 20
@@ -138,6 +139,26 @@ def read_resource(
     if text_bytes is None:
         return _make_binary(plain, raw, size=size, limit_bytes=limit_bytes, lines=lines, binary=binary)
     return _make_text(plain, text_bytes, size=size, limit_bytes=limit_bytes, lines=lines or ALL_LINES)
+
+
+def read_whole(skill: Skill, path: bytes, *, files: Sequence[SkillFile] = ()) -> bytes:
+    """Return all bytes of one file of the skill, by its path as it is on disk; `files` are as for `read_resource`."""
+    plain = path.decode("utf-8", "surrogateescape")
+    if normalise_path(plain) != plain:
+        raise _refuse(Obstacle.MISSING, skill, show_path(plain))
+    file = _open(skill, plain)
+    try:
+        raw = _read_up_to(file, MAX_READ_BYTES + 1)
+    except OSError:
+        raise _refuse(Obstacle.UNREADABLE, skill, plain) from None  # Its text could name a path of the host.
+    finally:
+        os.close(file)
+    if len(raw) > MAX_READ_BYTES:
+        message = f"{show_path(plain)} has more than {MAX_READ_BYTES:,} bytes"
+        raise _error("resource-too-large", message, "use it by its path instead of reading it")
+    if files:
+        check_bytes(skill, hashlib.sha256(raw).hexdigest(), path=path, files=files)
+    return raw
 
 
 def _open(skill: Skill, path: str) -> int:

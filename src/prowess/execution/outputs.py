@@ -6,11 +6,11 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import islice
 
 from prowess.execution.jobs import OutputFile
 from prowess.policy import RunLimits
+from prowess.sources.name_types import name_type
 from prowess.sources.private_folders import make_private_folder
 from prowess.sources.source import show_bytes
 
@@ -22,15 +22,6 @@ _MAX_ENTRIES = 100_000
 """Names that are looked at, files and folders, before the rest is left behind unseen."""
 _MAX_MEASURED = 1 << 20
 _ENDLESS = 1 << 40
-_TYPES = {
-    ".gz": "application/gzip",
-    ".md": "text/markdown",
-    ".toml": "application/toml",
-    ".ts": "text/plain",
-    ".yaml": "application/yaml",
-    ".yml": "application/yaml",
-}
-"""Where Python's own table says nothing, or takes TypeScript for a film."""
 _PART_BYTES = 1 << 20
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -168,7 +159,7 @@ class _Harvest:
         digest, size = self._copy(source, path, executable=bool(status.st_mode & stat.S_IXUSR))
         self.size_bytes += size
         location = os.fsdecode(os.path.join(os.fsencode(self.keep), path))
-        self.files.append(OutputFile(shown, size, digest, _guess_type(shown), location))
+        self.files.append(OutputFile(shown, size, digest, name_type(shown), location))
 
     def _find_secrets(self, source: int, path: bytes) -> tuple[str, ...]:
         if self.secrecy is None:
@@ -206,17 +197,3 @@ class _Harvest:
         if self.secrecy is not None and self.secrecy(path):
             path = b"a file whose name holds a secret"
         self.notices.append(f"output {show_bytes(path)} {why} and was left behind")
-
-
-def _guess_type(path: str) -> str:
-    """Return the type that a name's ending tells, the same on every machine."""
-    suffix = os.path.splitext(path)[1].lower()
-    return _TYPES.get(suffix) or _common_types().get(suffix, "application/octet-stream")
-
-
-@cache
-def _common_types() -> dict[str, str]:
-    """Return Python's own table, without what this machine adds to it."""
-    import mimetypes
-
-    return dict(mimetypes.MimeTypes().types_map[True])

@@ -1,12 +1,13 @@
 """The protocol of a sandbox: what the runtime asks of whatever runs scripts."""
 
+import os
 from dataclasses import dataclass
 from typing import Protocol
 
 from prowess.errors import WorldError
 from prowess.execution.jobs import Ended, Job, Listener
 
-__all__ = ["NoSandbox", "Probed", "ScriptSandbox", "hear_nothing"]
+__all__ = ["NoSandbox", "Probed", "ScriptSandbox", "hear_nothing", "stamp_folder"]
 
 
 class NoSandbox(WorldError):
@@ -54,6 +55,14 @@ class ScriptSandbox(Protocol):
     def close(self) -> None:
         """Give back what it holds: containers that wait for a job, the guard that would end them."""
         ...
+
+
+def stamp_folder(folder: str) -> str:
+    """Return what differs when something was put into a folder of programs, or taken out of it."""
+    try:
+        return f"{folder}@{os.stat(folder).st_mtime_ns}"
+    except OSError:
+        return f"{folder}@0"
 
 
 def hear_nothing(_stream: object, _content: bytes) -> None:

@@ -9,6 +9,7 @@ from prowess.catalog.switches import EVERY_AGENT, Switch
 from prowess.errors import SettingsError, WorldError
 from prowess.policy import DEFAULT_PROFILE, PROFILES, Policy
 from prowess.settings.file import SettingsFile
+from prowess.settings.servers import read_servers
 from prowess.settings.values import AgentSettings, Settings
 from prowess.settings.vocabulary import (
     REMCOCHAT,
@@ -20,7 +21,7 @@ from prowess.settings.vocabulary import (
 )
 from prowess.sources.places import LOCAL_USER, USER_NAME_HINT, Place, is_user_name
 
-__all__ = ["find_settings_file", "load_settings"]
+__all__ = ["check_settings", "find_prowess_home", "find_settings_file", "load_settings"]
 
 FILE_NAME = "prowess.toml"
 _SHARED_DATABASES = ("postgresql://", "postgres://")
@@ -39,10 +40,24 @@ def load_settings(
     The file is `config`, or `PROWESS_CONFIG`, or `prowess.toml` in Prowess' home, where it may be missing.
     """
     environ = os.environ if environ is None else environ
-    home = environ.get("HOME") or os.path.expanduser("~")
-    place = Place(os.path.realpath(working_folder or _working_folder()), home, _prowess_home(environ), LOCAL_USER)
     named = config or environ.get("PROWESS_CONFIG")
     file = SettingsFile.read(find_settings_file(config, environ=environ), must_exist=named is not None)
+    return _load(file, environ, profile=profile, working_folder=working_folder)
+
+
+def check_settings(text: str, *, config: str | None = None, profile: str | None = None) -> None:
+    """Raise what `load_settings` would raise if the file held this text."""
+    import tomllib
+
+    file = SettingsFile(find_settings_file(config), text, tomllib.loads(text))
+    _load(file, os.environ, profile=profile, working_folder=None)
+
+
+def _load(
+    file: SettingsFile, environ: Mapping[str, str], *, profile: str | None, working_folder: str | None
+) -> Settings:
+    home = environ.get("HOME") or os.path.expanduser("~")
+    place = Place(os.path.realpath(working_folder or _working_folder()), home, find_prowess_home(environ), LOCAL_USER)
     return _assemble(
         file,
         place,
@@ -57,10 +72,12 @@ def find_settings_file(config: str | None, *, environ: Mapping[str, str] | None 
     """Return where the settings are, or would be: `config`, or `PROWESS_CONFIG`, or in Prowess' home."""
     environ = os.environ if environ is None else environ
     named = config or environ.get("PROWESS_CONFIG")
-    return os.path.abspath(named) if named else os.path.join(_prowess_home(environ), FILE_NAME)
+    return os.path.abspath(named) if named else os.path.join(find_prowess_home(environ), FILE_NAME)
 
 
-def _prowess_home(environ: Mapping[str, str]) -> str:
+def find_prowess_home(environ: Mapping[str, str] | None = None) -> str:
+    """Return the folder that Prowess keeps everything in, be it there or not."""
+    environ = os.environ if environ is None else environ
     home = environ.get("HOME") or os.path.expanduser("~")
     return os.path.abspath(environ.get("PROWESS_HOME") or os.path.join(home, ".prowess"))
 
@@ -106,10 +123,13 @@ def _assemble(
         database=database,
         model=model or cast("str", given.get("model", settings.model)),
         model_url=model_url or cast("str", given.get("model_url", settings.model_url)),
+        models=cast("tuple[str, ...]", given.get("models", ())),
         keep_receipts_days=cast("int", given.get("keep_receipts_days", settings.keep_receipts_days)),
         durable_copies=cast("bool", given.get("durable_copies", settings.durable_copies)),
         switches=_read_switches(file),
         agents=_read_agents(file),
+        web=replace(settings.web, **_select(given, "web.")),
+        mcp_servers=read_servers(file),
     )
 
 
@@ -153,7 +173,7 @@ def _read_known(file: SettingsFile, values: dict[str, object], *, tolerant: bool
         setting = known.get(key)
         if setting is not None:
             found[setting.target] = _convert(file, key, setting.read, value)
-        elif key.partition(".")[0] not in ("skills", "agents") and not tolerant:
+        elif key.partition(".")[0] not in ("skills", "agents") and key != "mcp.servers" and not tolerant:
             raise file.fail(key, f"unknown setting '{key}'", _suggest(key, known))
     return found
 
@@ -185,23 +205,25 @@ def _read_remcochat(file: SettingsFile, table: object) -> dict[str, object]:
 
 
 def _apply_policy(policy: Policy, given: Mapping[str, object]) -> Policy:
-    def part(prefix: str) -> dict[str, Any]:
-        return {
-            target.removeprefix(prefix): value
-            for target, value in given.items()
-            if target.startswith(prefix) and "." not in target.removeprefix(prefix)
-        }
-
-    limits = replace(policy.execution.limits, **part("policy.execution.limits."))
+    limits = replace(policy.execution.limits, **_select(given, "policy.execution.limits."))
     return replace(
         policy,
-        execution=replace(policy.execution, limits=limits, **part("policy.execution.")),
-        reading=replace(policy.reading, **part("policy.reading.")),
-        limits=replace(policy.limits, **part("policy.limits.")),
-        prompting=replace(policy.prompting, **part("policy.prompting.")),
-        turns=replace(policy.turns, **part("policy.turns.")),
-        **part("policy."),
+        execution=replace(policy.execution, limits=limits, **_select(given, "policy.execution.")),
+        reading=replace(policy.reading, **_select(given, "policy.reading.")),
+        limits=replace(policy.limits, **_select(given, "policy.limits.")),
+        prompting=replace(policy.prompting, **_select(given, "policy.prompting.")),
+        turns=replace(policy.turns, **_select(given, "policy.turns.")),
+        **_select(given, "policy."),
     )
+
+
+def _select(given: Mapping[str, object], prefix: str) -> dict[str, Any]:
+    """Return the values of the fields right below a target."""
+    return {
+        target.removeprefix(prefix): value
+        for target, value in given.items()
+        if target.startswith(prefix) and "." not in target.removeprefix(prefix)
+    }
 
 
 def _read_switches(file: SettingsFile) -> dict[tuple[str, str], Switch]:

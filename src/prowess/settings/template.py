@@ -1,5 +1,8 @@
 """The settings file that `prowess init` writes."""
 
+from collections.abc import Callable, Iterator
+
+from prowess.settings.servers import FOR_ADDRESSES, SERVER_SETTINGS
 from prowess.settings.vocabulary import SETTINGS
 
 __all__ = ["render_template"]
@@ -26,5 +29,18 @@ def render_template() -> str:
         '# skills = ["repo-survey", "safe-edit"]',
         '# switches = { repo-survey = "name-only" }',
         "",
+        "# an MCP server that skills are taken from, by the name that its skills get in their ids",
+        "# [mcp.servers.acme]",
+        *_explain_server(lambda key: key not in FOR_ADDRESSES),
+        "",
+        "# [mcp.servers.team]",
+        *_explain_server(lambda key: key in FOR_ADDRESSES),
+        "",
     ]
     return "\n".join(lines)
+
+
+def _explain_server(is_meant: Callable[[str], bool]) -> Iterator[str]:
+    for key, (_, about, sample) in SERVER_SETTINGS.items():
+        if is_meant(key):
+            yield from (f"# {about}", f"# {key} = {sample}")

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from prowess.catalog.switches import Switch
 from prowess.errors import SettingsError
 from prowess.policy import DEFAULT_PROFILE, Policy
+from prowess.sources.mcp.servers import McpServer
 from prowess.sources.places import USER_NAME_HINT, Place, is_user_name
 
-__all__ = ["AgentSettings", "Settings"]
+__all__ = ["AgentSettings", "Settings", "WebSettings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,18 @@ class AgentSettings:
 
     skills: tuple[str, ...] | None = None
     """Names or ids that it may see. None and `*`: all. Empty: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """Where the web app is reached."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    public_url: str = ""
+    """Under which browsers reach it, if a proxy stands before it."""
+    hosts: tuple[str, ...] = ()
+    """Further names that it answers to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +52,16 @@ class Settings:
     """The model that answers: `offline`, or `provider:name`."""
     model_url: str = ""
     """The address of a server that speaks OpenAI's protocol; empty for the provider's own."""
+    models: tuple[str, ...] = ()
+    """Further ones to choose from."""
     keep_receipts_days: int = 365
     durable_copies: bool = True
     """Whether copies are on the disk, and not only in memory, before they are used."""
     switches: Mapping[tuple[str, str], Switch] = field(default_factory=dict[tuple[str, str], Switch])
     agents: Mapping[str, AgentSettings] = field(default_factory=dict[str, AgentSettings])
+    web: WebSettings = WebSettings()
+    mcp_servers: tuple[McpServer, ...] = ()
+    """Servers that skills are taken from, in the order of the file."""
 
     def for_user(self, user: str) -> "Settings":
         """Return the same settings for another user."""

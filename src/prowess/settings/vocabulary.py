@@ -38,10 +38,22 @@ from prowess.policy import (
     WorkspaceAccess,
 )
 
-__all__ = ["REMCOCHAT", "REMCOCHAT_DIRECTORIES", "SETTINGS", "Setting", "WrongValue", "one_of", "read_texts"]
+__all__ = [
+    "REMCOCHAT",
+    "REMCOCHAT_DIRECTORIES",
+    "SETTINGS",
+    "Setting",
+    "WrongValue",
+    "one_of",
+    "read_flag",
+    "read_positive",
+    "read_text",
+    "read_texts",
+]
 
 REMCOCHAT_DIRECTORIES = ("./.skills", "./.agents/skills", "~/.agents/skills", "~/.remcochat/skills")
 """What RemcoChat searches if its table names no folders."""
+_MAX_PORT = 65_535
 
 _E = TypeVar("_E", bound=StrEnum)
 
@@ -62,21 +74,27 @@ class Setting:
     sample: str
 
 
-def _flag(value: object) -> bool:
+def read_flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise WrongValue("true or false")
     return value
 
 
-def _text(value: object) -> str:
+def read_text(value: object) -> str:
     if not isinstance(value, str):
         raise WrongValue("a text")
     return value
 
 
-def _positive(value: object) -> int:
+def read_positive(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise WrongValue("a whole number from 1 up")
+    return value
+
+
+def _port(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MAX_PORT:
+        raise WrongValue(f"a whole number from 0 to {_MAX_PORT}")
     return value
 
 
@@ -104,40 +122,41 @@ def _kinds(value: object) -> tuple[SourceKind, ...]:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("profile", "profile", _text, "the set of policies to start from: " + ", ".join(PROFILES), '"standard"'),
-    Setting("enabled", "policy.enabled", _flag, "whether there are any skills at all", "true"),
+    Setting("profile", "profile", read_text, "the set of policies to start from: " + ", ".join(PROFILES), '"standard"'),
+    Setting("enabled", "policy.enabled", read_flag, "whether there are any skills at all", "true"),
     Setting(
         "user",
         "place.user",
-        _text,
+        read_text,
         "whose personal skills, copies and decisions are used; without it local, and the login name with PostgreSQL",
         '"local"',
     ),
     Setting(
         "database",
         "database",
-        _text,
+        read_text,
         "where state is kept, if not in ~/.prowess/state.db: memory, sqlite:///PATH or postgresql://…",
         '"postgresql://prowess@db.example/prowess"',
     ),
     Setting(
         "model",
         "model",
-        _text,
+        read_text,
         "the model that answers: offline, or provider:name, such as openai:…, anthropic:…, google:…, ollama:…",
         '"offline"',
     ),
     Setting(
         "model_url",
         "model_url",
-        _text,
+        read_text,
         "the address of a server that speaks OpenAI's protocol, for a model openai-chat:… or ollama:…",
         '"http://127.0.0.1:11434/v1"',
     ),
+    Setting("models", "models", read_texts, "further models to choose from in the web app", '["ollama:llama3.2"]'),
     Setting(
         "keep_receipts_days",
         "keep_receipts_days",
-        _positive,
+        read_positive,
         "how long ended receipts and idle sessions are kept",
         "365",
     ),
@@ -201,14 +220,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "prompt.budget_tokens",
         "policy.prompting.budget_tokens",
-        _positive,
+        read_positive,
         "tokens that the catalog may take; without it 1% of the context window, and at least 2000",
         "2000",
     ),
     Setting(
         "prompt.context_window",
         "policy.prompting.context_window",
-        _positive,
+        read_positive,
         "tokens that the model's context holds",
         "200000",
     ),
@@ -225,14 +244,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "prompt.reattach_tokens",
         "policy.prompting.reattach_tokens",
-        _positive,
+        read_positive,
         "tokens for the instructions that are given again after a conversation was compacted",
         "25000",
     ),
     Setting(
         "prompt.reattach_skill_tokens",
         "policy.prompting.reattach_skill_tokens",
-        _positive,
+        read_positive,
         "tokens for those instructions of any one skill",
         "5000",
     ),
@@ -291,14 +310,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "copies.durable",
         "durable_copies",
-        _flag,
+        read_flag,
         "whether copies of skills must outlive a crash of the machine; without it, the first sync is faster",
         "true",
     ),
     Setting(
         "execution.enabled",
         "policy.execution.enabled",
-        _flag,
+        read_flag,
         "whether scripts of skills can be run at all",
         "true",
     ),
@@ -382,91 +401,91 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "execution.image",
         "policy.execution.image",
-        _text,
+        read_text,
         "the image for containers, which must be there; without it the programs of this machine",
         '"python:3.13-slim"',
     ),
     Setting(
         "execution.spare_containers",
         "policy.execution.spare_containers",
-        _flag,
+        read_flag,
         "whether the next container of a skill is started before it is needed",
         "false",
     ),
     Setting(
         "execution.keep_outputs_days",
         "policy.execution.keep_outputs_days",
-        _positive,
+        read_positive,
         "how long files that runs have left are kept",
         "7",
     ),
     Setting(
         "execution.timeout_seconds",
         "policy.execution.limits.timeout_seconds",
-        _positive,
+        read_positive,
         "seconds that a run may take",
         "60",
     ),
     Setting(
         "execution.output_bytes",
         "policy.execution.limits.output_bytes",
-        _positive,
+        read_positive,
         "bytes of standard output, and of standard error, that are kept of a run",
         "1000000",
     ),
     Setting(
         "execution.memory_bytes",
         "policy.execution.limits.memory_bytes",
-        _positive,
+        read_positive,
         "bytes of memory for all processes of a run",
         "536870912",
     ),
     Setting(
         "execution.processes",
         "policy.execution.limits.processes",
-        _positive,
+        read_positive,
         "processes and threads of a run",
         "128",
     ),
     Setting(
         "execution.cpu_seconds",
         "policy.execution.limits.cpu_seconds",
-        _positive,
+        read_positive,
         "seconds of computing of any one process",
         "120",
     ),
     Setting(
         "execution.file_bytes",
         "policy.execution.limits.file_bytes",
-        _positive,
+        read_positive,
         "bytes of any one file that a run writes",
         "67108864",
     ),
     Setting(
         "execution.folder_bytes",
         "policy.execution.limits.folder_bytes",
-        _positive,
+        read_positive,
         "bytes of all files that a run leaves",
         "67108864",
     ),
     Setting(
         "execution.output_files",
         "policy.execution.limits.output_files",
-        _positive,
+        read_positive,
         "files that a run may leave",
         "1000",
     ),
     Setting(
         "execution.scratch_bytes",
         "policy.execution.limits.scratch_bytes",
-        _positive,
+        read_positive,
         "bytes of a run's /tmp",
         "67108864",
     ),
     Setting(
         "turns.instructions",
         "policy.turns.instructions",
-        _text,
+        read_text,
         "what the model is told before it is told of skills",
         '"You are a helpful assistant."',
     ),
@@ -477,67 +496,79 @@ SETTINGS: tuple[Setting, ...] = (
         "where an agent works a skill: as the skill declares, always in a subagent, or always in the conversation",
         '"declared"',
     ),
-    Setting("turns.max_steps", "policy.turns.max_steps", _positive, "requests to the model in one turn", "50"),
+    Setting("turns.max_steps", "policy.turns.max_steps", read_positive, "requests to the model in one turn", "50"),
     Setting(
         "turns.request_seconds",
         "policy.turns.request_seconds",
-        _positive,
+        read_positive,
         "seconds for an answer to begin, and again between any two pieces of it",
         "120",
     ),
     Setting(
         "turns.attempts",
         "policy.turns.attempts",
-        _positive,
+        read_positive,
         "how often a provider that fails is asked, in all",
         "4",
     ),
     Setting(
         "turns.compact_tokens",
         "policy.turns.compact_tokens",
-        _positive,
+        read_positive,
         "length at which a conversation is compacted; without it 80% of the context window",
         "160000",
     ),
     Setting(
         "turns.keep_tokens",
         "policy.turns.keep_tokens",
-        _positive,
+        read_positive,
         "tokens of the latest messages, which compaction leaves as they are",
         "20000",
     ),
     Setting(
         "turns.max_forks",
         "policy.turns.max_forks",
-        _positive,
+        read_positive,
         "subagents in one turn, those of subagents included",
         "16",
     ),
-    Setting("turns.fork_depth", "policy.turns.fork_depth", _positive, "levels of subagents", "2"),
-    Setting("turns.fork_seconds", "policy.turns.fork_seconds", _positive, "seconds that a subagent may take", "600"),
-    Setting("limits.max_depth", "policy.limits.max_depth", _positive, "levels of folders below a root", "6"),
-    Setting("limits.max_folders", "policy.limits.max_folders", _positive, "folders listed in a root", "100000"),
-    Setting("limits.max_skills", "policy.limits.max_skills", _positive, "skills in the catalog", "1000000"),
+    Setting("turns.fork_depth", "policy.turns.fork_depth", read_positive, "levels of subagents", "2"),
+    Setting(
+        "turns.fork_seconds", "policy.turns.fork_seconds", read_positive, "seconds that a subagent may take", "600"
+    ),
+    Setting("limits.max_depth", "policy.limits.max_depth", read_positive, "levels of folders below a root", "6"),
+    Setting("limits.max_folders", "policy.limits.max_folders", read_positive, "folders listed in a root", "100000"),
+    Setting("limits.max_skills", "policy.limits.max_skills", read_positive, "skills in the catalog", "1000000"),
     Setting(
         "limits.max_skill_md_bytes",
         "policy.limits.max_skill_md_bytes",
-        _positive,
+        read_positive,
         "size over which a SKILL.md is reported as too large, and cut when it is shown",
         "200000",
     ),
     Setting(
         "limits.max_resource_bytes",
         "policy.limits.max_resource_bytes",
-        _positive,
+        read_positive,
         "size over which a file of a skill is cut when it is read",
         "2000000",
     ),
+    Setting("web.host", "web.host", read_text, "the address that `prowess serve` listens on", '"127.0.0.1"'),
+    Setting("web.port", "web.port", _port, "its port; 0 takes any that is free", "8765"),
+    Setting(
+        "web.public_url",
+        "web.public_url",
+        read_text,
+        "the address under which browsers reach it, if a proxy stands before it",
+        '"https://skills.example.org"',
+    ),
+    Setting("web.hosts", "web.hosts", read_texts, "further names that it answers to", '["skills.internal"]'),
 )
 
 REMCOCHAT: dict[str, tuple[str, Callable[[object], object]]] = {
-    "enabled": ("policy.enabled", _flag),
+    "enabled": ("policy.enabled", read_flag),
     "directories": ("directories", read_texts),
-    "max_skills": ("policy.limits.max_skills", _positive),
-    "max_skill_md_bytes": ("policy.limits.max_skill_md_bytes", _positive),
-    "max_resource_bytes": ("policy.limits.max_resource_bytes", _positive),
+    "max_skills": ("policy.limits.max_skills", read_positive),
+    "max_skill_md_bytes": ("policy.limits.max_skill_md_bytes", read_positive),
+    "max_resource_bytes": ("policy.limits.max_resource_bytes", read_positive),
 }

@@ -29,6 +29,8 @@ class Skill(NamedTuple):
     """The folder with all links resolved, if that is another."""
     apart: bool = False
     """Folders directly below that have a SKILL.md are skills of their own, and not part of this one."""
+    called: str = ""
+    """What it goes by instead of its own name, if it must not have that."""
 
     @property
     def real(self) -> str:
@@ -36,9 +38,14 @@ class Skill(NamedTuple):
         return self.elsewhere or self.folder
 
     @property
+    def server(self) -> str:
+        """The MCP server that it comes from, as the settings name it; empty for a skill of this machine."""
+        return self.id.removeprefix("mcp:").partition("/")[0] if self.kind is SourceKind.MCP else ""
+
+    @property
     def name(self) -> str:
         """What people and models call it; a label, not a key."""
-        return self.manifest.name
+        return self.called or self.manifest.name
 
     @property
     def description(self) -> str:

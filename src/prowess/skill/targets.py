@@ -13,7 +13,7 @@ from prowess.skill.names import MAX_NAME_LENGTH, is_standard_name
 from prowess.skill.problems import Problem
 from prowess.skill.yaml_values import YamlMap
 
-__all__ = ["TARGETS", "Loss", "LossKind", "find_losses"]
+__all__ = ["AGENTS_MD", "TARGETS", "Loss", "LossKind", "find_losses"]
 
 
 class LossKind(StrEnum):
@@ -82,6 +82,10 @@ TARGETS: dict[str, Target] = {
     ),
 }
 
+AGENTS_MD = "agents-md"
+_READERS = {AGENTS_MD: Target("An agent that reads AGENTS.md", _NAME_AND_DESCRIPTION)}
+"""What is no agent of its own, and knows of a skill what it is told."""
+
 _KINDS = {
     "model_invocable": LossKind.SAFETY,
     "disallowed_tools": LossKind.SAFETY,
@@ -117,7 +121,7 @@ def find_losses(
 
     `original` is the frontmatter as it stands in the file, before any mending.
     """
-    rules = TARGETS[target]
+    rules = TARGETS.get(target) or _READERS[target]
     document: YamlMap = {**manifest.frontmatter, "sidecar": sidecar or {}}
     if "metadata" in document:
         document["metadata"] = manifest.metadata

@@ -23,7 +23,6 @@ __all__ = [
     "JudgedPatterns",
     "Pattern",
     "Phrase",
-    "find_pattern_fault",
     "judge_patterns",
     "judge_phrases",
     "judge_triggers",
@@ -130,11 +129,6 @@ def _find_phrase_fault(phrase: Phrase) -> str:
     if len(phrase.words) > MAX_PHRASE_WORDS:
         return f"has {len(phrase.words)} words; at most {MAX_PHRASE_WORDS} are compared"
     return "" if phrase.words else "has no letters or digits"
-
-
-def find_pattern_fault(pattern: str) -> str:
-    """Return why a pattern cannot be used; empty if it can."""
-    return _examine(pattern).fault
 
 
 class _Examined(NamedTuple):

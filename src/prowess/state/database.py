@@ -27,6 +27,10 @@ class Transaction(Protocol):
         """Count this transaction among those that others want to hear of. Comes last: it puts writers in line."""
         ...
 
+    def wake(self) -> None:
+        """Have all who watch, here and in other processes, look again when this transaction is done."""
+        ...
+
 
 class Database(Protocol):
     """One database, for any number of threads. It connects when it is first used, and again after `close`."""
@@ -44,6 +48,13 @@ class Database(Protocol):
 
     def announced(self) -> int:
         """Return how many transactions were announced by anybody; next to free while there is nothing new."""
+        ...
+
+    def changes(self) -> int:
+        """Return a number that stays the same while surely nothing has changed; cheap enough for ten times a second.
+
+        It changes with every transaction that wakes or announces, anybody's, and now and then without a reason.
+        """
         ...
 
     def close(self) -> None:

@@ -189,6 +189,36 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX turns_of_a_session ON turns (owner, session, started_at)",
         "CREATE INDEX turns_of_a_parent ON turns (owner, parent, started_at)",
     ),
+    (
+        # By its key, a session has one turn at a time.
+        """CREATE TABLE live_turns (
+            owner TEXT NOT NULL,
+            session TEXT NOT NULL,
+            turn TEXT NOT NULL,
+            message TEXT NOT NULL,
+            model TEXT NOT NULL,
+            holder TEXT NOT NULL,
+            beats BIGINT NOT NULL,
+            begun_at DOUBLE PRECISION NOT NULL,
+            beat_at DOUBLE PRECISION NOT NULL,
+            draft TEXT NOT NULL,
+            wish TEXT NOT NULL,
+            PRIMARY KEY (owner, session)
+        )""",
+        """CREATE TABLE questions (
+            owner TEXT NOT NULL,
+            session TEXT NOT NULL,
+            id TEXT NOT NULL,
+            turn TEXT NOT NULL,
+            record TEXT NOT NULL,
+            asked_at DOUBLE PRECISION NOT NULL,
+            answer TEXT NOT NULL,
+            answered_by TEXT NOT NULL,
+            answered_at DOUBLE PRECISION,
+            PRIMARY KEY (owner, session, id)
+        )""",
+        "CREATE INDEX questions_open ON questions (owner, session, asked_at) WHERE answer = ''",
+    ),
 )
 
 

@@ -1,6 +1,6 @@
 """A database in PostgreSQL, for many machines. Its tables are in a schema of their own, `prowess`.
 
-One connection serves statements and listens for announcements. When it is lost, it is made again and the transaction is
+One connection serves statements and listens for notices. When it is lost, it is made again and the transaction is
 done again, within a bound; if only the answer to a COMMIT was lost, the server is asked what became of it.
 """
 
@@ -19,6 +19,7 @@ from prowess.errors import SettingsError, WorldError
 from prowess.state.database import Row, Transaction
 from prowess.state.forks import disconnect_before_forks
 from prowess.state.migrations import MIGRATIONS, plan_migration
+from prowess.state.postgres_notices import LISTEN, SILENCE_SECONDS, Notices
 
 __all__ = ["PATIENCE_SECONDS", "PostgresDatabase"]
 
@@ -27,8 +28,6 @@ PATIENCE_SECONDS = 10.0
 
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 1.0
-_SILENCE_SECONDS = 0.5
-"""How long silence counts as no news: a network may drop a connection without a word."""
 
 _NETWORK = {"keepalives_idle": "5", "keepalives_interval": "2", "keepalives_count": "3", "tcp_user_timeout": "10000"}
 """How soon the kernel gives up a silent server, unless the URL says otherwise."""
@@ -38,13 +37,14 @@ SET search_path TO prowess;
 SET client_encoding TO 'UTF8';
 SET lock_timeout TO '30s';
 SET idle_in_transaction_session_timeout TO '30s';
-LISTEN prowess
 """
 _BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_current_xact_id()::text"
 _ANNOUNCE = b"""
 WITH announced AS (UPDATE revisions SET number = number + 1 RETURNING number)
 SELECT pg_notify('prowess', '') FROM announced
 """
+_COMMIT = b"COMMIT"
+_COMMIT_AND_WAKE = b"NOTIFY prowess_live; COMMIT"
 _TEXT = ' TEXT COLLATE "C" '
 """Text in the order of its bytes, as in SQLite, whatever language the server speaks."""
 _MIGRATION_LOCK = 0x70726F77657373
@@ -65,7 +65,7 @@ class PostgresDatabase:
         self._conninfo, self._place, self._password = _read_url(url)
         self._patience_seconds = patience_seconds
         self._connection: _Connection | None = None
-        self._news = threading.Event()
+        self._notices = Notices()
         self._announced = 0
         self._read_at = 0.0
         disconnect_before_forks(self)
@@ -86,9 +86,10 @@ class PostgresDatabase:
             unanswered = None
             try:
                 number = _begin(connection)
-                result = work(_PostgresTransaction(connection))
+                transaction = _PostgresTransaction(connection)
+                result = work(transaction)
                 unanswered = number, result
-                connection.execute(b"COMMIT")
+                connection.execute(_COMMIT_AND_WAKE if transaction.is_waking else _COMMIT)
             except BaseException:
                 _roll_back(connection)
                 raise
@@ -101,6 +102,11 @@ class PostgresDatabase:
         """Return the count of announcements; it is read again when the server has said that there is a new one."""
         with self.lock:
             return self._insist(self._count)
+
+    def changes(self) -> int:
+        """Return how many notices were heard; it also grows in silence, and with every new connection."""
+        with self.lock:
+            return self._insist(self._count_changes)
 
     def close(self) -> None:
         """Close the connection."""
@@ -135,13 +141,12 @@ class PostgresDatabase:
         seconds = max(1, math.ceil(deadline - time.monotonic()))
         connection = psycopg.connect(self._conninfo, autocommit=True, connect_timeout=seconds)
         try:
-            connection.add_notify_handler(lambda _, news=self._news: news.set())
-            connection.execute(_SETUP)
+            connection.execute(_SETUP + LISTEN)
             self._migrate(connection)
         except BaseException:
             connection.close()
             raise
-        self._news.set()
+        self._notices.follow(connection)
         self._connection = connection
         return connection
 
@@ -158,14 +163,16 @@ class PostgresDatabase:
         connection.execute("SELECT pg_advisory_unlock(%s)", (_MIGRATION_LOCK,))
 
     def _count(self, connection: _Connection) -> int:
-        connection.pgconn.consume_input()
-        while connection.pgconn.notifies() is not None:
-            self._news.set()
-        if self._news.is_set() or time.monotonic() - self._read_at > _SILENCE_SECONDS:
-            self._news.clear()
+        self._notices.catch_up(connection)
+        if self._notices.is_news or time.monotonic() - self._read_at > SILENCE_SECONDS:
+            self._notices.is_news = False
             ((self._announced,),) = _rows(connection, "SELECT number FROM revisions", ())
             self._read_at = time.monotonic()
         return self._announced
+
+    def _count_changes(self, connection: _Connection) -> int:
+        self._notices.catch_up(connection)
+        return self._notices.count()
 
     def _unusable(self, error: psycopg.Error) -> WorldError:
         return WorldError(
@@ -190,6 +197,7 @@ class PostgresDatabase:
 class _PostgresTransaction:
     def __init__(self, connection: _Connection) -> None:
         self._connection = connection
+        self.is_waking = False
 
     def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[Row]:
         return _rows(self._connection, statement, parameters)
@@ -199,6 +207,9 @@ class _PostgresTransaction:
 
     def announce(self) -> None:
         self._connection.execute(_ANNOUNCE)
+
+    def wake(self) -> None:
+        self.is_waking = True
 
 
 def _read_url(url: str) -> tuple[str, str, str]:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from prowess.activation.grants import Act, Decision, Grant
-from prowess.activation.receipts import AskedBy, Receipt, RunReceipt, SessionRecord, Usage
+from prowess.activation.receipts import AskedBy, DayUsage, Receipt, RunReceipt, SessionRecord, Usage
 from prowess.catalog.switches import Switch, SwitchKey
 from prowess.errors import WorldError
 from prowess.skill.digest import SkillFile
@@ -17,6 +17,7 @@ __all__ = [
     "pack_grant",
     "pack_receipt",
     "pack_run",
+    "unpack_day_usage",
     "unpack_grant",
     "unpack_receipt",
     "unpack_run",
@@ -165,6 +166,18 @@ def unpack_usage(rows: Iterable[Row]) -> tuple[Usage, ...]:
         known = found.get(usage.skill)
         found[usage.skill] = usage if known is None else _add_usage(known, usage)
     return tuple(sorted(found.values(), key=lambda one: (-one.activations, -one.runs, -one.last_used_at, one.skill)))
+
+
+def unpack_day_usage(rows: Iterable[Row]) -> tuple[DayUsage, ...]:
+    """Return usage by day of rows whose numbers are added up for each day and skill; the last name of a day counts.
+
+    They hold day, skill, name, activations, runs.
+    """
+    found: dict[tuple[int, str], DayUsage] = {}
+    for day, skill, name, activations, runs in map(unpack, rows):
+        known = found.get((day, skill), DayUsage(day, skill, name, 0, 0))
+        found[day, skill] = DayUsage(day, skill, name, known.activations + activations, known.runs + runs)
+    return tuple(found.values())
 
 
 def unpack_sessions(rows: Iterable[Row]) -> tuple[SessionRecord, ...]:

@@ -4,15 +4,19 @@ Whatever changes a log changes the conversation's own row first, so that Postgre
 does so with all.
 """
 
+import json
+import re
 from collections.abc import Sequence
+from itertools import islice
 
 from prowess.activation.conversations import ConversationRecord, LoggedEvent, TurnReceipt
 from prowess.state.conversation_rows import pack_event, unpack_conversation, unpack_event
 from prowess.state.database import Transaction
-from prowess.state.packing import pack
+from prowess.state.packing import pack, unpack
+from prowess.state.sql_live_turns import forget_live_rows
 from prowess.state.sql_tables import SqlTables
 from prowess.state.sql_turns import record_turn
-from prowess.state.titles import is_turn, make_title, read_first_words
+from prowess.state.titles import is_turn, lower_ascii, make_title, read_first_words, read_words
 
 __all__ = ["SqlConversations", "forget_idle_conversations"]
 
@@ -32,9 +36,14 @@ _EVENTS = (
     "SELECT number, turn, kind, data, happened_at, fork FROM events"
     " WHERE owner = ? AND session = ? AND number > ? ORDER BY number LIMIT ?"
 )
-_CONVERSATIONS = (
-    "SELECT owner, id, given_title, first_words, model, created_at, used_at, turns FROM conversations"
-    " WHERE owner = ? ORDER BY used_at DESC, id LIMIT ?"
+_RESUMED = "SELECT number FROM events WHERE owner = ? AND session = ? AND number >= ? AND turn = ? AND kind = 'resumed'"
+_CONVERSATION = (
+    "SELECT owner, id, given_title, first_words, model, created_at, used_at, turns FROM conversations WHERE owner = ?"
+)
+_CONVERSATIONS = f"{_CONVERSATION} ORDER BY used_at DESC, id LIMIT ?"
+_SAID = (
+    "SELECT session, kind, data FROM events WHERE owner = ? AND fork = '' AND kind IN ('begun', 'answer')"
+    " AND LOWER(data) LIKE ? ESCAPE '!' ORDER BY happened_at DESC LIMIT 2000"
 )
 _FORGET = "DELETE FROM conversations WHERE owner = ? AND id = ?"
 _FORGET_EVENTS = "DELETE FROM events WHERE owner = ? AND session = ?"
@@ -56,9 +65,13 @@ class SqlConversations(SqlTables):
         which = pack(user, session)
 
         def work(transaction: Transaction) -> bool:
+            added = not events or (_are_consecutive(events) and _append(transaction, which, events, model))
             for turn in turns:
-                record_turn(transaction, turn)
-            return not events or (_are_consecutive(events) and _append(transaction, which, events, model))
+                if added or not _is_resumed(transaction, which, turn, since=events[0].number):
+                    record_turn(transaction, turn)
+            if added and events:
+                transaction.wake()
+            return added
 
         return self._database.write(work) if events or turns else True
 
@@ -73,21 +86,47 @@ class SqlConversations(SqlTables):
     def conversations(self, *, user: str, limit: int = 1_000) -> tuple[ConversationRecord, ...]:
         return tuple(map(unpack_conversation, self._database.read(_CONVERSATIONS, (*pack(user), limit))))
 
+    def find_conversation(self, *, user: str, session: str) -> ConversationRecord | None:
+        rows = self._database.read(f"{_CONVERSATION} AND id = ?", pack(user, session))
+        return unpack_conversation(rows[0]) if rows else None
+
+    def search_conversations(self, *, user: str, query: str, limit: int = 100) -> tuple[ConversationRecord, ...]:
+        wanted = lower_ascii(query.strip())
+        rows = self._database.read(_SAID, (*pack(user), _make_pattern(json.dumps(wanted, ensure_ascii=False)[1:-1])))
+        said = {session for session, kind, data in map(unpack, rows) if wanted in lower_ascii(read_words(kind, data))}
+        found = (one for one in self.conversations(user=user) if one.id in said or wanted in lower_ascii(one.title))
+        return tuple(islice(found, limit))
+
     def name_conversation(self, *, user: str, session: str, title: str) -> bool:
         statement = "UPDATE conversations SET given_title = ? WHERE owner = ? AND id = ?"
         row = pack(make_title(title), user, session)
-        return self._database.write(lambda transaction: transaction.run(statement, row)) > 0
+
+        def work(transaction: Transaction) -> bool:
+            known = transaction.run(statement, row) > 0
+            if known:
+                transaction.wake()
+            return known
+
+        return self._database.write(work)
 
     def forget_conversation(self, *, user: str, session: str) -> bool:
         which = pack(user, session)
 
         def work(transaction: Transaction) -> bool:
-            if not transaction.run(_FORGET, which):
-                return False
-            transaction.run(_FORGET_EVENTS, which)
-            return True
+            known = transaction.run(_FORGET, which) > 0
+            if known:
+                transaction.run(_FORGET_EVENTS, which)
+            forget_live_rows(transaction, which)  # A first turn may have begun of which the log has nothing yet.
+            transaction.wake()
+            return known
 
         return self._database.write(work)
+
+
+def _make_pattern(text: str) -> str:
+    """Return what LIKE takes for any text that holds this one; what no database takes is left out."""
+    plain = "".join(sign for sign in text if sign >= " " and not "\ud800" <= sign <= "\udfff")
+    return "%" + re.sub("[%_!]", r"!\g<0>", plain) + "%"
 
 
 def forget_idle_conversations(transaction: Transaction, whose: tuple[object, ...], *, before: float) -> None:
@@ -114,6 +153,11 @@ def _append(transaction: Transaction, which: tuple[object, ...], events: Sequenc
         return False
     others = events[len(known) :]
     return not others or _append(transaction, which, others, model)
+
+
+def _is_resumed(transaction: Transaction, which: tuple[object, ...], turn: TurnReceipt, *, since: int) -> bool:
+    """Whether somebody else has gone on with a turn."""
+    return bool(transaction.rows(_RESUMED, (*which, since, *pack(turn.id))))
 
 
 def _take_numbers(

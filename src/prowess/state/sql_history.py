@@ -1,10 +1,11 @@
 """What was done, in SQL: runs, how much each skill was used, and the end of remembering."""
 
-from prowess.activation.receipts import RunReceipt, Usage
+from prowess.activation.receipts import DayUsage, RunReceipt, Usage
 from prowess.state.database import Transaction
 from prowess.state.packing import pack, unpack
-from prowess.state.rows import pack_run, unpack_run, unpack_usage
+from prowess.state.rows import pack_run, unpack_day_usage, unpack_run, unpack_usage
 from prowess.state.sql_conversations import forget_idle_conversations
+from prowess.state.sql_live_turns import forget_old_live_rows
 from prowess.state.sql_tables import SqlTables
 
 __all__ = ["SqlHistory"]
@@ -36,6 +37,14 @@ _USAGE = (
     " ORDER BY n.started_at DESC, n.session, n.id LIMIT 1), 0, 0, 0, MAX(r.started_at), COUNT(*)"
     " FROM runs r WHERE r.owner = ? AND r.started_at >= ? GROUP BY r.owner, r.skill"
 )
+_USAGE_BY_DAY = (
+    "SELECT near - CASE WHEN near > days THEN 1 ELSE 0 END AS day, skill, name, CAST(SUM(activations) AS BIGINT),"
+    " CAST(SUM(runs) AS BIGINT) FROM (SELECT days, CAST(days AS BIGINT) AS near, skill, name, activations, runs FROM"
+    " (SELECT started_at / 86400.0 AS days, skill, name, 1 AS activations, 0 AS runs FROM receipts"
+    " WHERE owner = ? AND started_at >= ? UNION ALL SELECT started_at / 86400.0, skill, name, 0, 1 FROM runs"
+    " WHERE owner = ? AND started_at >= ?) begun) used GROUP BY 1, skill, name ORDER BY 1, skill, MAX(days), name"
+)
+"""The cast goes to the nearest whole day in PostgreSQL, and towards zero in SQLite."""
 _RECENT = (
     "SELECT skill FROM receipts WHERE owner = ? AND started_at >= ? GROUP BY skill"
     " ORDER BY MAX(started_at) DESC, skill LIMIT ?"
@@ -73,6 +82,10 @@ class SqlHistory(SqlTables):
         of_both = 2 * (*pack(user), since)
         return unpack_usage(self._database.read(_USAGE, of_both))
 
+    def usage_by_day(self, *, user: str, since: float) -> tuple[DayUsage, ...]:
+        of_both = 2 * (*pack(user), since)
+        return unpack_day_usage(self._database.read(_USAGE_BY_DAY, of_both))
+
     def count_sessions(self, *, user: str, since: float = 0.0) -> int:
         statement = "SELECT COUNT(DISTINCT session) FROM receipts WHERE owner = ? AND started_at >= ?"
         rows = self._database.read(statement, (*pack(user), since))
@@ -91,6 +104,7 @@ class SqlHistory(SqlTables):
             transaction.run("DELETE FROM runs WHERE owner = ? AND started_at < ?", (*whose, before))
             transaction.run("DELETE FROM turns WHERE owner = ? AND started_at < ?", (*whose, before))
             forget_idle_conversations(transaction, whose, before=before)
+            forget_old_live_rows(transaction, whose, before=before)
             forgotten = transaction.run(_FORGET_RECEIPTS, (*whose, before, before))
             if transaction.run(_FORGET_GRANTS, (*whose, before)):
                 transaction.announce()

@@ -33,6 +33,9 @@ class SqliteDatabase:
         self._announced = 0
         self._data_version: int | None = None
         """When `_announced` was read; None if it must be read again."""
+        self._changes = 0
+        self._changes_version: int | None = None
+        """The same for `_changes`, in which the writes of this connection are counted already."""
         disconnect_before_forks(self)
 
     def read(self, statement: str, parameters: Sequence[object] = ()) -> list[Row]:
@@ -55,6 +58,7 @@ class SqliteDatabase:
                 raise
             if transaction.is_announced:
                 self._data_version = None
+            self._changes += 1
             return result
 
     def announced(self) -> int:
@@ -67,6 +71,17 @@ class SqliteDatabase:
                 (self._announced,) = connection.execute("SELECT number FROM revisions").fetchone()
                 self._data_version = data_version if connection is self._connection else None
             return self._announced
+
+    def changes(self) -> int:
+        """Return a number that grows with whatever is written; always, in a file that may only be read."""
+        with self._reading() as connection:
+            if connection is None:
+                return self._changes
+            (data_version,) = connection.execute("PRAGMA data_version").fetchone()
+            if data_version != self._changes_version:
+                self._changes += 1
+                self._changes_version = data_version if connection is self._connection else None
+            return self._changes
 
     def close(self) -> None:
         """Close the file."""
@@ -153,7 +168,7 @@ class SqliteDatabase:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-            self._data_version = None
+            self._data_version = self._changes_version = None
 
 
 class _SqliteTransaction:
@@ -170,6 +185,9 @@ class _SqliteTransaction:
     def announce(self) -> None:
         self._connection.execute("UPDATE revisions SET number = number + 1")
         self.is_announced = True
+
+    def wake(self) -> None:
+        """Every write is noticed."""
 
 
 def _enter_wal_mode(connection: sqlite3.Connection) -> None:

@@ -5,17 +5,19 @@ from typing import Protocol
 
 from prowess.activation.conversations import ConversationRecord, LoggedEvent, ModelUsage, TurnReceipt
 from prowess.activation.grants import Act, Grant
-from prowess.activation.receipts import Receipt, RunReceipt, SessionRecord, Usage
+from prowess.activation.receipts import DayUsage, Receipt, RunReceipt, SessionRecord, Usage
 from prowess.catalog.switches import Switch, SwitchKey
+from prowess.state.live_store import LiveStore
 
 __all__ = ["StateStore"]
 
 
-class StateStore(Protocol):
+class StateStore(LiveStore, Protocol):
     """Remembers what people decided, what sessions have switched on, and conversations.
 
     Decisions, receipts, runs and turns hold names and numbers only. What was said, instructions of skills included,
-    stands in the log of a conversation, its first words in the title of it, and nowhere else.
+    stands in the log of a conversation, its first words in the title of it, what a turn has of it in the turn while it
+    goes on, and nowhere else. Questions hold what a person was shown of a skill.
 
     A call returns when its change is complete, whole, and visible to every other process. Any number of threads and
     processes may call at once. Doing the same thing twice is doing it once.
@@ -169,7 +171,7 @@ class StateStore(Protocol):
         Return False, with no event written, if a number is taken by another event or leaves a gap: then somebody else
         has gone on with the conversation. Events that stand there already, with the same number, turn, kind and data,
         are left as they are. `model` is that which answers from now on. `turns` are recorded at the same time, as
-        `record_turn` does, whatever becomes of the events.
+        `record_turn` does, whatever becomes of the events, but for those that somebody else has resumed in their place.
         """
         ...
 
@@ -188,6 +190,17 @@ class StateStore(Protocol):
         """
         ...
 
+    def find_conversation(self, *, user: str, session: str) -> ConversationRecord | None:
+        """Return one conversation; None if nothing was said in it."""
+        ...
+
+    def search_conversations(self, *, user: str, query: str, limit: int = 100) -> tuple[ConversationRecord, ...]:
+        """Return the conversations in whose title, messages or answers a text stands, the one used last first.
+
+        Case does not count for ASCII letters.
+        """
+        ...
+
     def name_conversation(self, *, user: str, session: str, title: str) -> bool:
         """Give a conversation a title, of which one short line is kept; an empty one takes it back.
 
@@ -196,7 +209,10 @@ class StateStore(Protocol):
         ...
 
     def forget_conversation(self, *, user: str, session: str) -> bool:
-        """Forget a conversation with its whole log, but keep its receipts, runs and turns; say whether it was known."""
+        """Forget a conversation with its whole log, but keep its receipts, runs and turns; say whether it was known.
+
+        A turn that goes on there goes too, and all its questions.
+        """
         ...
 
     # Turns of conversations and of forks
@@ -231,6 +247,13 @@ class StateStore(Protocol):
         """Return how much each skill was activated and run since a moment, most used first."""
         ...
 
+    def usage_by_day(self, *, user: str, since: float) -> tuple[DayUsage, ...]:
+        """Return how much each skill was activated and run on each day since a moment, the oldest day first.
+
+        Days without any use are left out.
+        """
+        ...
+
     def count_sessions(self, *, user: str, since: float = 0.0) -> int:
         """Return how many sessions have activated a skill since a moment, ended ones included."""
         ...
@@ -242,6 +265,7 @@ class StateStore(Protocol):
     def forget_receipts(self, *, user: str, before: float) -> int:
         """Forget a user's ended receipts, runs and turns that began before, and sessions and logs not used since.
 
+        Turns that began before and never ended go too, and questions of before that nobody waits with.
         Return how many receipts of activations there were.
         """
         ...

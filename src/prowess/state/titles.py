@@ -1,12 +1,13 @@
 """What a conversation is called in lists."""
 
 import json
+import string
 from collections.abc import Iterable
 
 from prowess.activation.conversations import LoggedEvent
 from prowess.skill.deception import make_printable
 
-__all__ = ["MAX_TITLE", "is_turn", "make_title", "read_first_words"]
+__all__ = ["MAX_TITLE", "is_turn", "lower_ascii", "make_title", "read_first_words", "read_words"]
 
 MAX_TITLE = 80
 """Characters."""
@@ -27,17 +28,26 @@ def make_title(text: str) -> str:
 def read_first_words(events: Iterable[LoggedEvent]) -> str:
     """Return the title that the message of the first turn among these events makes; empty if there is none."""
     first = next(filter(is_turn, events), None)
-    return "" if first is None else make_title(_read_message(first.data))
+    return "" if first is None else make_title(read_words(first.kind, first.data))
 
 
-def _read_message(data: str) -> str:
+def read_words(kind: str, data: str) -> str:
+    """Return what was said in an event: the message of a turn's beginning, the text of an answer; else nothing."""
     # Half a surrogate pair, which other readers of JSON refuse, is no reason to go without a title.
     try:
         event: object = json.loads(data, strict=False)
     except (ValueError, RecursionError):
         return ""
-    match event:
-        case {"message": str(message)}:
-            return message
+    match kind, event:
+        case ("begun", {"message": str(said)}) | ("answer", {"text": str(said)}):
+            return said
         case _:
             return ""
+
+
+def lower_ascii(text: str) -> str:
+    """Return a text with small ASCII letters, as databases make them."""
+    return text.translate(_LOWER)
+
+
+_LOWER = {ord(letter): letter.lower() for letter in string.ascii_uppercase}

@@ -153,6 +153,7 @@ def _run_child(*, environment: Mapping[str, str], arguments: Sequence[str], file
         opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(opened, handle)
         os.close(opened)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)  # As new as that of a process of its own.
     os._exit(_run_sync(environment, arguments, pause=True))
 
 

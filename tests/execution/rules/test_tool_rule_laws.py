@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from prowess.execution.rules.shell_words import split_commands
 from prowess.execution.rules.tool_rules import Covered, covers, covers_all, covers_script
 
+pytestmark = pytest.mark.slow
+
 _SHELLS = ["/bin/sh", *filter(None, [shutil.which("bash")])]
 _SIGNS = "\t ;&|<>(){}$`!*?['\"\\#~=:^%@+,.-/]\n\r\0\x07\x1b\xa0é"
 

@@ -33,7 +33,7 @@ from prowess.execution.conclusions import (
 from prowess.execution.draining import Drained, drain
 from prowess.execution.jobs import OUTPUT_FOLDER, SEARCH_PATH, Ended, Job, Listener
 from prowess.execution.outputs import collect_outputs
-from prowess.execution.sandbox import NoSandbox, Probed, hear_nothing
+from prowess.execution.sandbox import NoSandbox, Probed, hear_nothing, stamp_folder
 from prowess.execution.seccomp import make_filter
 from prowess.execution.stopping import stoppable
 from prowess.policy import RunLimits
@@ -93,7 +93,7 @@ class BubblewrapSandbox:
     def identity(self) -> str:
         """Return what changes when a program of this machine is installed or removed."""
         folders = ("/usr/bin", "/usr/local/bin", *self._programs)
-        return f"bubblewrap {' '.join(f'{folder}@{_changed(folder)}' for folder in folders)}"
+        return f"bubblewrap {' '.join(map(stamp_folder, folders))}"
 
     def close(self) -> None:
         """There is nothing to give back."""
@@ -345,13 +345,6 @@ def make_and_drop_group() -> bool:
 def _read_version() -> str:
     done = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=False)
     return done.stdout.strip() or "bubblewrap"
-
-
-def _changed(folder: str) -> int:
-    try:
-        return os.stat(folder).st_mtime_ns
-    except OSError:
-        return 0
 
 
 def _pipe(stack: ExitStack) -> tuple[FileIO, FileIO]:

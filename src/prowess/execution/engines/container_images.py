@@ -13,7 +13,7 @@ from typing import Any, cast
 from prowess.containers.mounts import SHARED_SKILLS, Mount
 from prowess.execution.engines.container_commands import EngineCommand, explain_failure
 from prowess.execution.jobs import INPUT_FOLDER, OUTPUT_FOLDER, PACKAGES_FOLDER, WORKSPACE_FOLDER
-from prowess.execution.sandbox import NoSandbox
+from prowess.execution.sandbox import NoSandbox, stamp_folder
 
 __all__ = ["HostPrograms", "Image", "NamedImage", "find_mounts_below", "make_programs_archive"]
 
@@ -89,7 +89,7 @@ class HostPrograms:
 
     def identity(self) -> str:
         """Return what changes when a program is installed or removed."""
-        return " ".join(f"{folder}@{_changed(folder)}" for folder in (*_PROGRAMS, *self._programs))
+        return " ".join(map(stamp_folder, (*_PROGRAMS, *self._programs)))
 
     def forget(self) -> None:
         """See `Forgetful`."""
@@ -125,7 +125,7 @@ class NamedImage:
 
     def identity(self) -> str:
         """Return the image's own digest."""
-        folders = " ".join(f" {folder}@{_changed(folder)}" for folder in self._programs)
+        folders = " ".join(f" {stamp_folder(folder)}" for folder in self._programs)
         try:
             return f"{self._name}@{self.get().image_id}{folders}"
         except NoSandbox:
@@ -208,10 +208,3 @@ def _unescape(text: str) -> str:
     """Undo how the kernel writes blanks and the like."""
     head, *rest = text.split("\\")
     return head + "".join(chr(int(part[:3], 8)) + part[3:] for part in rest)
-
-
-def _changed(folder: str) -> int:
-    try:
-        return os.stat(folder).st_mtime_ns
-    except OSError:
-        return 0

@@ -9,7 +9,7 @@ from prowess.execution.inline.outcomes import cut_middle
 from prowess.execution.stopping import check_stopped
 from prowess.skill.deception import make_encodable
 
-__all__ = ["MAX_CHARACTERS", "MAX_VALUES", "bind_arguments", "make_plain", "show_value"]
+__all__ = ["MAX_CHARACTERS", "MAX_VALUES", "bind_arguments", "show_value"]
 
 MAX_VALUES = 100_000
 """In the arguments of one call, one within another; one that stands in many places counts in each."""
@@ -27,8 +27,9 @@ _MAX_SHOWN_BITS = 10_000
 
 
 def bind_arguments(parameters: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Any]:
-    """Return the arguments of a call by name, as plain data. Raise `TypeError` with what is wrong with the call.
+    """Return the arguments of a call by name, as JSON has them, tuples as lists. Raise `TypeError` with what is wrong.
 
+    A list that stands in a value many times is copied as often, so that a small value may be a very large copy.
     Whether all are there, and are what they should be, is checked by the function itself.
     """
     if len(args) > len(parameters):
@@ -42,14 +43,6 @@ def bind_arguments(parameters: Sequence[str], args: Sequence[object], kwargs: Ma
     for name in bound:
         room.take_text(name)
     return {name: _make_plain(value, name=name, room=room, depth=0) for name, value in bound.items()}
-
-
-def make_plain(value: object, *, name: str) -> Any:
-    """Return a value as JSON has it, tuples as lists. Raise `TypeError` for any other, and for one that is too large.
-
-    A list that stands in a value many times is copied as often, so that a small value may be a very large copy.
-    """
-    return _make_plain(value, name=name, room=_Room(), depth=0)
 
 
 @dataclass(slots=True)

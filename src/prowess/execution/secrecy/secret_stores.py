@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 from prowess.errors import Refused, WorldError
 from prowess.policy import SecretKeeping
 from prowess.skill.declared_secrets import is_secret_name
+from prowess.sources.durable_names import fsync_folder
 from prowess.sources.locks import Hold, hold_lock
 
 __all__ = [
@@ -204,7 +205,7 @@ class FileSecretStore:
             with suppress(OSError):
                 os.unlink(temporary)
             raise
-        _sync_folder(os.path.dirname(self.path))
+        fsync_folder(os.path.dirname(self.path))
 
     def _failure(self, error: OSError) -> WorldError:
         if os.path.islink(self.path):
@@ -223,17 +224,6 @@ def _write_private(path: str, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync_folder(path: str) -> None:
-    """Make sure that the new name outlives a crash, where the system knows such a thing."""
-    if os.name != "posix":
-        return
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _add(values: dict[SecretName, _T], key: SecretName, value: _T) -> dict[SecretName, _T]:
