@@ -11,7 +11,7 @@ from enum import Enum
 
 from prowess.sources.private_folders import make_private_folder
 
-__all__ = ["Hold", "hold_lock", "release_lock", "take_lock", "try_lock"]
+__all__ = ["HeldLock", "Hold", "hold_lock", "release_lock", "take_lock", "try_lock"]
 
 
 class Hold(Enum):
@@ -19,6 +19,24 @@ class Hold(Enum):
 
     SHARED = "shared"
     ALONE = "alone"
+
+
+class HeldLock:
+    """A lock that is held until it is let go. It ends with its process at the latest, whatever a fork has of it."""
+
+    def __init__(self, path: str, hold: Hold) -> None:
+        self._process = os.getpid()
+        self._lock = take_lock(path, hold)
+
+    def close(self) -> None:
+        """Let it go."""
+        lock, self._lock = self._lock, -1
+        if lock < 0:
+            return
+        if os.getpid() == self._process:
+            release_lock(lock)
+        else:
+            os.close(lock)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from prowess.policy import Links, Scan, SourceKind
 from prowess.skill.deception import make_printable
+from prowess.skill.problems import Problem
 
 __all__ = ["Source", "is_below", "is_text", "show_bytes", "show_path"]
 
@@ -20,11 +21,13 @@ class Source:
     scan: Scan = Scan.RECURSIVE
     links: Links = Links.KNOWN_ROOTS
     plugin: str = ""
-    """The plugin's id, for kind `plugin`."""
+    """The plugin's id, for kind `plugin`; the server's name, for kind `mcp`."""
     project: str = ""
     """The project's root, for kind `project`."""
     expected: bool = False
     """Somebody named this folder, so its absence is worth a word."""
+    problems: tuple[Problem, ...] = ()
+    """What is wrong with it, whatever the folder holds."""
 
     def skill_id(self, relative: str) -> str:
         """Return the id of the skill at `relative` below the root, the root's own name standing for the root itself."""

@@ -1,0 +1,64 @@
+"""A worker that is killed at any moment leaves whole skills behind, and the next one goes on."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+
+from prowess.sources.mcp.listed import Listed, judge_entry
+from prowess.sources.mcp.orders import Act, Order
+from prowess.sources.mcp.work import carry_out
+from prowess.sources.skill_files import read_skill_files
+from tests.sources.mcp.scripts import Acted, entry, skill_md
+
+pytestmark = pytest.mark.slow
+
+_ROUNDS = 16
+
+
+def _files(number: int) -> dict[str, str | bytes]:
+    parts = {f"parts/{part}.bin": bytes([number, part]) * 100_000 for part in range(8)}
+    return {"SKILL.md": skill_md("refunds", body=f"Version {number}.\n"), **parts}
+
+
+def _digest(number: int) -> str:
+    judged = judge_entry(entry("skill://refunds", _files(number)), server="acme")
+    assert isinstance(judged, Listed)
+    return judged.digest
+
+
+def _start(order: Order) -> int:
+    """Carry out an order in a process that leads a group of its own, as workers do; return its number."""
+    worker = os.fork()
+    if worker == 0:
+        os.setsid()
+        anyio.run(lambda: carry_out(order))
+        signal.pause()  # To be killed in any case.
+    return worker
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("J11", "K5")
+def test_killed_worker_leaves_a_whole_skill(tmp_path: Path) -> None:
+    acted = Acted(tmp_path / "acme")
+    acted.add("skill://refunds", _files(0))
+    acted.refresh()
+    acted.fetch("refunds")
+    known = {_digest(number) for number in range(_ROUNDS)}
+    order = Order(Act.LIST, acted.server, str(acted.mirror), 60.0)
+    for number in range(1, _ROUNDS):
+        acted.add("skill://refunds", _files(number))
+        heard = acted.asked().count("skills/list")
+        worker = _start(order)
+        while acted.asked().count("skills/list") == heard:
+            time.sleep(0.001)
+        time.sleep(0.005 * number)
+        os.killpg(worker, signal.SIGKILL)
+        os.waitpid(worker, 0)
+        assert read_skill_files(str(acted.mirror / "skill-0/refunds")).digest in known
+    assert acted.refresh() is None
+    assert read_skill_files(str(acted.mirror / "skill-0/refunds")).digest == _digest(_ROUNDS - 1)
+    assert not (acted.mirror / "staging").exists() or not list((acted.mirror / "staging").iterdir())
