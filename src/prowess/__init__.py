@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from prowess.execution.rules.rights import Rights
     from prowess.policy import Policy
     from prowess.runtime.activator import Activation
+    from prowess.runtime.evaluation import Evaluation, Goals
     from prowess.runtime.host_tools import HostTool
     from prowess.runtime.reception import ToolUse
     from prowess.runtime.run_results import RunRequest, RunResult
@@ -60,6 +61,8 @@ __all__ = [
     "Confirmation",
     "ConsentAsker",
     "Decision",
+    "Evaluation",
+    "Goals",
     "Grant",
     "Happening",
     "HostTool",
@@ -154,6 +157,10 @@ _HOMES = {
     "prowess.execution.rules.rights": ("Rights",),
     "prowess.policy": ("Policy",),
     "prowess.runtime.activator": ("Activation",),
+    "prowess.runtime.evaluation": (
+        "Evaluation",
+        "Goals",
+    ),
     "prowess.runtime.host_tools": ("HostTool",),
     "prowess.runtime.reception": ("ToolUse",),
     "prowess.runtime.run_results": (

@@ -41,9 +41,18 @@ class ProwessError(Exception):
 
 
 class Refused(ProwessError):
-    """A person or a policy said no."""
+    """A person or a policy said no.
+
+    `hint_elsewhere` is the hint for whoever has typed no command, and so cannot type it again with another option.
+    """
 
     default_code = "refused"
+
+    def __init__(
+        self, message: str, *, hint: str = "", code: str | None = None, hint_elsewhere: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint, code=code)
+        self.hint_elsewhere = hint if hint_elsewhere is None else hint_elsewhere
 
 
 class NotFound(ProwessError):

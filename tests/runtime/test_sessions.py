@@ -16,7 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.activation.consent import Answer, CallbackAsker
-from prowess.activation.receipts import MAX_KEPT_ARGUMENTS, AskedBy, Receipt, SessionRecord, Usage, UsageReport
+from prowess.activation.receipts import (
+    MAX_KEPT_ARGUMENTS,
+    AskedBy,
+    DayUsage,
+    Receipt,
+    SessionRecord,
+    Usage,
+    UsageReport,
+)
 from prowess.catalog.switches import Switch
 from prowess.disclosure.tokens import EstimatedTokens
 from prowess.errors import Refused, ToolInputError
@@ -188,6 +196,18 @@ def test_usage_may_be_of_the_last_days(root: Path) -> None:
         runtime.session("chat").activate("beta")
         assert [usage.name for usage in runtime.usage(days=5).skills] == ["beta"]
         assert [usage.name for usage in runtime.usage(days=30).skills] == ["beta", "alpha"]
+
+
+@pytest.mark.requirement("K6")
+def test_usage_may_be_by_day_and_the_first_day_is_whole(root: Path) -> None:
+    now = [1.0]
+    with Runtime(load_settings(), clock=lambda: now[0]) as runtime:
+        runtime.session("chat").activate("alpha")
+        now[0] = 2.9 * 86_400
+        runtime.session("chat").activate("beta")
+        first, last = DayUsage(0, "agents:alpha", "alpha", 1, 0), DayUsage(2, "agents:beta", "beta", 1, 0)
+        assert [runtime.usage_by_day(days=days) for days in (1, 2, 3)] == [(last,), (last,), (first, last)]
+        assert runtime.usage_by_day() == (first, last)
 
 
 @pytest.mark.requirement("K6")

@@ -1,16 +1,21 @@
 """The Agent: a runtime and a model, for conversations that use skills."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from types import TracebackType
+
+import anyio.to_thread
 
 from prowess.activation.consent import ConsentAsker
 from prowess.agent.chat import Chat, TurnAnswer
 from prowess.agent.chat_model import ChatModel
 from prowess.agent.conversation import Audience
+from prowess.agent.evaluating import ask_model
 from prowess.agent.model_choice import open_model
 from prowess.agent.stage import Watcher
 from prowess.catalog.switches import EVERY_AGENT
 from prowess.execution.rules.rights import EVERYTHING, Rights
+from prowess.runtime.evaluation import Evaluation
 from prowess.runtime.host_tools import HostTool
 from prowess.runtime.runtime import Runtime
 
@@ -67,6 +72,17 @@ class Agent:
     def chat(self, chat_id: str | None = None) -> Chat:
         """Return the conversation of this id, with all that was said in it; without one, a new one that is not kept."""
         return Chat(self, chat_id)
+
+    async def evaluate(
+        self, *names: str, runs: int = 3, progress: Callable[[int, int], None] | None = None
+    ) -> Evaluation:
+        """Measure the trigger tests of skills as `Runtime.evaluate` does, and then by what the model chooses.
+
+        The model is asked so many times about each query, which costs what its provider charges; the result says how
+        much that was. No skill is activated. `progress` is told how many of these conversations are done.
+        """
+        measured = await anyio.to_thread.run_sync(partial(self.runtime.evaluate, *names, agent=self.agent))
+        return await ask_model(self, measured, runs=runs, progress=progress or (lambda _done, _total: None))
 
     async def ask(self, message: str) -> TurnAnswer:
         """Answer one message in a conversation of its own, which is gone afterwards."""

@@ -12,10 +12,11 @@ from prowess.sources.source import show_path
 if TYPE_CHECKING:
     from prowess.agent.turn import Turn
 
-__all__ = ["ObservedAsker", "question_record"]
+__all__ = ["NOBODY", "ObservedAsker", "question_record"]
 
 _ANSWERS = {answer: answer.name.lower().replace("_", "-") for answer in Answer}
-_NOBODY = "nobody"
+NOBODY = "nobody"
+"""The answer, if there was none."""
 _MAX_FILES = 200
 """Of a skill, of what changed in it, and of arguments, that an event lists."""
 _MAX_CHARACTERS = 20_000
@@ -43,6 +44,14 @@ class ObservedAsker:
         self._turn = turn
         self._declined = {}
 
+    def recall(self, asked: ConsentAsked, answer: str) -> None:
+        """Take what was answered before in this turn, as the events of another process say."""
+        said = next((one for one, name in _ANSWERS.items() if name == answer), None)
+        if said is None or said.decision is not Decision.REFUSE:
+            return
+        record = asked.record
+        self._declined[record["digest"], record["act"], tuple(record["powers"])] = said
+
     def unbind(self) -> None:
         """Tell nobody any more: the turn is over."""
         self._turn = None
@@ -62,7 +71,7 @@ class ObservedAsker:
             with turn.waiting():
                 answer = self._asker.ask(question)
         finally:
-            said = _ANSWERS[answer] if answer is not None else _NOBODY
+            said = _ANSWERS[answer] if answer is not None else NOBODY
             turn.keep(ConsentAnswered(call=call, question=question.id, answer=said))
         if answer is None or answer.decision is Decision.REFUSE:
             self._declined[about] = answer

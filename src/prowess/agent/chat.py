@@ -3,7 +3,7 @@
 import asyncio
 import os
 import threading
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,9 +16,10 @@ from prowess.agent.asking import ObservedAsker
 from prowess.agent.chat_model import ChatModel
 from prowess.agent.conversation import Conversation
 from prowess.agent.events import Done, Failed, Happening
-from prowess.agent.forks import Forks
+from prowess.agent.forks import ForkCount, Forks
 from prowess.agent.log import Log
 from prowess.agent.messages import Message
+from prowess.agent.resumption import decide_resumption
 from prowess.agent.stage import Stage, Watcher
 from prowess.agent.transcript import Transcript
 from prowess.agent.turn import Turn
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from prowess.agent.agent import Agent
 
 __all__ = ["Chat", "TurnAnswer"]
+
+_Work = Callable[[Watcher, StopSign], Awaitable[None]]
+"""What is done in a turn, watched and stopped by these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class Chat:
             instructions=agent.instructions,
             audience=agent.audience,
         )
+        self._turn_id = ""
+        """Of the turn that was begun last."""
         self._busy = threading.Lock()
         self._cancel_lock = threading.Lock()
         self._running: tuple[asyncio.AbstractEventLoop, anyio.CancelScope, StopSign] | None = None
@@ -87,6 +93,11 @@ class Chat:
     def happenings(self) -> Sequence[Happening]:
         """Return all that happened in the conversation and is kept."""
         return self._log.read_all()
+
+    @property
+    def written(self) -> int:
+        """The number of the last event of this conversation that is written, so that nothing can change it."""
+        return self._log.written
 
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation as the model gets it."""
@@ -124,25 +135,58 @@ class Chat:
         """Have a subagent work a skill; the prompt and its answer become part of the conversation."""
         return await _conclude(self.stream(prompt, delegate_to=name))
 
-    async def stream(self, message: str, *, delegate_to: str = "") -> AsyncGenerator[Happening, None]:
+    def stream(self, message: str, *, delegate_to: str = "", turn_id: str = "") -> AsyncGenerator[Happening, None]:
         """Answer a message, and yield what happens until it is answered: `Begun` first, `Done` last.
 
         Whoever closes the stream before that cancels the turn, and the conversation stays in order; a loop that may be
         left early belongs into `contextlib.aclosing`, so that it is closed at once. With `delegate_to`, a subagent
-        answers that works the skill of this name.
+        answers that works the skill of this name. `turn_id` is an id for the turn that no other has, to resume it by.
         """
+
+        async def answer(watch: Watcher, stop: StopSign) -> None:
+            turn = self._make_turn(turn_id or os.urandom(16).hex(), watch, stop)
+            await turn.run(message, delegate_to=delegate_to)
+
+        return self._lead(answer)
+
+    def resume(
+        self, turn_id: str, message: str, *, delegate_to: str = "", by: str = ""
+    ) -> AsyncGenerator[Happening, None]:
+        """Go on with a turn whose process has ended, and yield what happens until the message is answered.
+
+        Calls that were under way get a result that says so, and the model is asked from there; of a turn that is done,
+        only `Done` is told. `message` is for the case that nothing of the turn was kept: then it begins. `by` says in
+        the log who goes on. Whoever had the turn before cannot write to it any more. If somebody else writes to the
+        conversation at the same time, raise `Refused` with the code `conversation-moved`, and nothing has happened.
+        """
+
+        async def go_on(watch: Watcher, stop: StopSign) -> None:
+            happenings: Sequence[Happening] = ()
+            with anyio.CancelScope(shield=True):
+                happenings = await anyio.to_thread.run_sync(self._log.read_all)
+            resumption = decide_resumption(happenings, turn_id)
+            if resumption.done is not None:
+                watch(resumption.done)
+                return
+            turn = self._make_turn(turn_id, watch, stop, forks=resumption.forks)
+            await turn.resume(resumption, message, delegate_to=delegate_to, by=by)
+
+        return self._lead(go_on)
+
+    async def _lead(self, work: _Work) -> AsyncGenerator[Happening, None]:
+        """Do a turn's work, and yield what happens; refuse it while there is another."""
         if not self._busy.acquire(blocking=False):
             raise Refused(
                 "this conversation is busy with another message", hint="wait for it, or cancel it", code="chat-busy"
             )
         try:
-            async with aclosing(self._stream(message, delegate_to)) as happenings:
+            async with aclosing(self._stream(work)) as happenings:
                 async for happening in happenings:
                     yield happening
         finally:
             self._busy.release()
 
-    async def _stream(self, message: str, delegate_to: str) -> AsyncGenerator[Happening, None]:
+    async def _stream(self, work: _Work) -> AsyncGenerator[Happening, None]:
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Happening | None] = asyncio.Queue()
         scope, stop = anyio.CancelScope(), StopSign()
@@ -152,7 +196,7 @@ class Chat:
 
         with self._cancel_lock:
             self._running = (loop, scope, stop)
-        task = asyncio.create_task(self._run(message, delegate_to, watch, scope, stop))
+        task = asyncio.create_task(self._run(work, watch, scope, stop))
         task.add_done_callback(lambda _: loop.call_soon(queue.put_nowait, None))
         try:
             while (happening := await queue.get()) is not None:
@@ -169,29 +213,37 @@ class Chat:
             if not task.cancelled():
                 task.exception()  # So that nobody complains of one that was not looked at.
 
-    async def _run(
-        self, message: str, delegate_to: str, watch: Watcher, scope: anyio.CancelScope, stop: StopSign
-    ) -> None:
+    async def _run(self, work: _Work, watch: Watcher, scope: anyio.CancelScope, stop: StopSign) -> None:
         await anyio.to_thread.run_sync(self._catch_up)
-        turn = self._make_turn(watch, stop)
         with scope:
-            await turn.run(message, delegate_to=delegate_to)
+            await work(watch, stop)
 
-    def _make_turn(self, watch: Watcher, stop: StopSign) -> Turn:
+    def _make_turn(self, turn_id: str, watch: Watcher, stop: StopSign, *, forks: int = 0) -> Turn:
         agent = self._agent
         runtime = agent.runtime
         receipt = TurnReceipt(
-            os.urandom(16).hex(),
+            turn_id,
             self.session.key.user,
             self.session.key.session,
             self._conversation.model.name,
             agent=self.session.agent,
             at=runtime.clock(),
         )
+        self._turn_id = turn_id
         stage = Stage(self._log, receipt.id, watchers=(*agent.watchers, watch), clock=runtime.clock)
         turn = Turn(self._conversation, stage, receipt, stop=stop)
-        self._forks.bind(turn)
+        self._forks.bind(turn, ForkCount(forks))
         return turn
+
+    def abandon(self) -> None:
+        """End the turn that is under way and leave it to another process, which can `resume` it. Blocks.
+
+        Its scripts and forks end, and what has happened up to now is kept; that it has ended here is not.
+        """
+        try:
+            self._log.abandon(self._turn_id)
+        finally:
+            self.cancel()
 
     def cancel(self) -> bool:
         """Cancel the turn that is under way, with its scripts and its forks; say whether there was one."""

@@ -29,6 +29,7 @@ __all__ = [
     "Happening",
     "Noticed",
     "OutputHeard",
+    "Resumed",
     "Retried",
     "SkillLoaded",
     "TextHeard",
@@ -51,6 +52,15 @@ class Begun(_Event, frozen=True, kw_only=True, tag="begun"):
     message: str
     """As the user typed it; for a fork, what it was asked to do."""
     model: str
+
+
+class Resumed(_Event, frozen=True, kw_only=True, tag="resumed"):
+    """Another process goes on with this turn; what was heard of the unfinished answer is void."""
+
+    id: str
+    """That no other has: of two processes which go on with a turn at once, the log takes the event of one."""
+    by: str = ""
+    """Who goes on, in words of its own."""
 
 
 class SkillLoaded(_Event, frozen=True, kw_only=True, tag="loaded"):
@@ -83,6 +93,8 @@ class Asked(_Event, frozen=True, kw_only=True, tag="asked"):
     suggested: tuple[str, ...] = ()
     receipts: tuple[str, ...] = ()
     """Of the skills whose instructions are in the context."""
+    system: str = ""
+    """What the system prompt says besides, for the answer to this message alone."""
 
 
 class TextHeard(_Event, frozen=True, kw_only=True, tag="text"):
@@ -259,6 +271,7 @@ class Done(_Event, frozen=True, kw_only=True, tag="done"):
 
 Event = (
     Begun
+    | Resumed
     | SkillLoaded
     | Told
     | Asked

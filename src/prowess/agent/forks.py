@@ -26,14 +26,14 @@ from prowess.skill.skill import Skill
 if TYPE_CHECKING:
     from prowess.agent.turn import Turn
 
-__all__ = ["Forks"]
+__all__ = ["ForkCount", "Forks"]
 
 _MAX_ANSWER_CHARACTERS = 100_000
 """Of what a fork has said, as its caller gets it."""
 
 
 @dataclass(slots=True)
-class _Count:
+class ForkCount:
     """Forks that a turn has begun, those of its forks included."""
 
     begun: int = 0
@@ -47,12 +47,12 @@ class Forks:
         self._ancestry = ancestry
         """Ids of the skills that are being worked around this conversation, the outermost first."""
         self._turn: Turn | None = None
-        self._count = _Count()
+        self._count = ForkCount()
 
-    def bind(self, turn: "Turn", count: _Count | None = None) -> None:
+    def bind(self, turn: "Turn", count: ForkCount | None = None) -> None:
         """Begin with the forks of a turn; those of a fork count with its parent's."""
         self._turn = turn
-        self._count = count or _Count()
+        self._count = count or ForkCount()
 
     def unbind(self) -> None:
         """Have no more forks: the turn is over."""

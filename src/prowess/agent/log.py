@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prowess.activation.conversations import LoggedEvent, TurnReceipt
-from prowess.agent.events import Event, Happening, make_storable, parse_event
+from prowess.agent.events import Event, Happening, Resumed, make_storable, parse_event
 from prowess.errors import Refused, WorldError
 from prowess.policy import SessionMemory
 from prowess.state.store import StateStore
 
-__all__ = ["Log", "News"]
+__all__ = ["Log", "News", "read_happenings"]
+
+_RESUMED = Resumed.__struct_config__.tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Log:
         self._last = 0
         self._is_lost = False
         """Whether somebody else has gone on with the conversation, so that what is told here is no part of it."""
+        self._taken: set[str] = set()
+        """Turns that somebody else has gone on with then: their receipts are no longer ours."""
 
     def read_new(self) -> News:
         """Return what was added since by others; all of it, if what was told here has not become part of it."""
@@ -50,11 +54,11 @@ class Log:
             return News()
         with self._lock:
             if not self._is_lost and not self._write(""):  # What a failing store has not taken.
-                self._drop()
+                self._lose()
             last = self._store.last_event(user=self._user, session=self._session)
             if last < self._last:  # It was forgotten meanwhile.
                 self._drop()
-            before, self._is_lost = self._last, False
+            before, self._is_lost, self._taken = self._last, False, set()
             logged = self._read(before, last)
             happenings = [_unpack(one) for one in logged]
             self._last = logged[-1].number if logged else before
@@ -96,11 +100,12 @@ class Log:
     def flush(self, *, model: str = "") -> None:
         """Write what waits; raise `Refused` if somebody else has gone on with the conversation meanwhile.
 
-        Receipts are written in any case.
+        Receipts are written in any case, but for those of turns that were resumed there.
         """
         with self._lock:
-            if not self._write(model) or self._is_lost:
-                self._drop()
+            if not self._write(model):
+                self._lose()
+            if self._is_lost:
                 raise Refused(
                     "this conversation was continued elsewhere at the same time",
                     hint="say it again: what was said there is read first",
@@ -109,7 +114,7 @@ class Log:
 
     def _write(self, model: str) -> bool:
         """Write what waits; say whether it has become part of the conversation."""
-        receipts = tuple(self._receipts.values())
+        receipts = tuple(receipt for receipt in self._receipts.values() if receipt.id not in self._taken)
         if self._is_kept:
             done = self._store.append_events(
                 user=self._user, session=self._session, events=self._waiting, model=model, turns=receipts
@@ -124,11 +129,48 @@ class Log:
         self._waiting = [] if done else self._waiting
         return done
 
+    @property
+    def written(self) -> int:
+        """The number of the last event that is in the store, as far as this log knows."""
+        with self._lock:
+            return self._last - len(self._waiting)
+
+    def give_up(self) -> None:
+        """Write nothing of what waits, ever, and have everything read again."""
+        with self._lock:
+            self._drop()
+
+    def abandon(self, turn: str) -> None:
+        """Write what waits, and then no more of a turn: another process is to go on with it."""
+        with self._lock:
+            try:
+                if not self._is_lost:
+                    self._write("")
+            finally:
+                self._drop()
+                self._taken = {turn}
+
+    def _lose(self) -> None:
+        """Take note that somebody else has gone on with the conversation."""
+        last = self._store.last_event(user=self._user, session=self._session)
+        others = self._read(self._waiting[0].number - 1, last)
+        self._taken = {one.turn for one in others if one.kind == _RESUMED}
+        self._drop()
+
     def _drop(self) -> None:
         """Give up what waits, and have everything read again."""
         self._waiting = []
         self._last = 0
         self._is_lost = True
+
+
+def read_happenings(store: StateStore, *, user: str, session: str, after: int = 0) -> Sequence[Happening]:
+    """Return what stands in the log of a conversation after a number, whoever has written it."""
+    found: list[Happening] = []
+    while part := store.events(user=user, session=session, after=after):
+        found += map(_unpack, part)
+        after = part[-1].number
+    return found
 
 
 def _unpack(logged: LoggedEvent) -> Happening:

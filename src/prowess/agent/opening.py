@@ -11,7 +11,16 @@ from prowess.errors import Refused, WorldError
 from prowess.runtime.forking import ForkWish
 from prowess.runtime.reception import Reception, Refusal, ToolUse
 
-__all__ = ["announce_skill", "open_fork", "open_turn", "sync_skills", "tell_system"]
+__all__ = [
+    "announce_skill",
+    "drop_unheard",
+    "open_fork",
+    "open_turn",
+    "sync_skills",
+    "tell_news",
+    "tell_refusals",
+    "tell_system",
+]
 
 Tell = Callable[[Event], None]
 
@@ -39,11 +48,11 @@ def open_turn(conversation: Conversation, message: str, tell: Tell) -> Reception
         tell(Noticed(text=what))
     if not can_call:
         tell_system(conversation, tell, "")
-        tell(Asked(text=reception.text))
+        tell(Asked(text=reception.text, system=reception.system))
         return reception
     receipts = tuple(one.receipt.id for one in reception.activations if not one.already_active)
     missing, others = _give_missing(conversation, receipts)
-    context, suggested = _tell_news(conversation, reception, missing, tell)
+    context, suggested = tell_news(conversation, reception, missing, tell)
     tell(Asked(text=reception.text, context=context, suggested=suggested, receipts=(*others, *receipts)))
     return reception
 
@@ -59,6 +68,17 @@ def _give_missing(conversation: Conversation, given: Sequence[str]) -> tuple[str
         return "", ()
     planned = session.reattach(held=held)
     return planned.text, tuple(receipt.id for receipt in planned.kept)
+
+
+def drop_unheard(conversation: Conversation) -> None:
+    """Have skills whose instructions the conversation should hold and does not give them when they are called again.
+
+    The call that has switched such a skill on was broken off before anybody read its result.
+    """
+    session = conversation.session
+    held = conversation.transcript.receipts
+    if any(one.in_context and one.id not in held for one in session.active()):
+        session.reattach(held=held, most_tokens=1)  # For which there is room in no conversation: nothing is given now.
 
 
 def open_fork(conversation: Conversation, wish: ForkWish, tell: Tell) -> None:
@@ -111,7 +131,7 @@ def announce_skill(
     )
 
 
-def _tell_news(
+def tell_news(
     conversation: Conversation, reception: Reception, missing: str, tell: Tell
 ) -> tuple[str, tuple[str, ...]]:
     """Return what goes with the message, and which skills may fit it.
@@ -130,11 +150,11 @@ def _tell_news(
     triggered, hint = _find_triggered(conversation, reception.triggered)
     refused = {one.name for one in reception.refusals}
     suggested = dict.fromkeys((*triggered, *(skill.name for skill in delta.relevant)))
-    parts = (delta.text, missing, news, hint, _tell_refusals(reception.refusals), reception.content)
+    parts = (delta.text, missing, news, hint, tell_refusals(reception.refusals), reception.content)
     return "\n\n".join(part for part in parts if part), tuple(name for name in suggested if name not in refused)
 
 
-def _tell_refusals(refusals: Sequence[Refusal]) -> str:
+def tell_refusals(refusals: Sequence[Refusal]) -> str:
     """Say which skills the user has called for in vain, so that the model does not ask for them once more."""
     return "\n".join(
         f"The user called for {show_name(one.name)}, which is not active: {one.error.message}. Go on without it."

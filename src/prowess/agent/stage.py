@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from prowess.activation.conversations import TurnReceipt
 from prowess.agent.events import Event, Happening, make_storable
 from prowess.agent.log import Log
+from prowess.errors import ProwessError
 
 __all__ = ["Stage", "Watcher"]
 
@@ -56,6 +57,17 @@ class Stage:
     def flush(self, *, model: str = "") -> None:
         """Write to the log what was told."""
         self._log.flush(model=model)
+
+    def claim(self, *events: Event, model: str = "") -> None:
+        """Write events at once and tell them then. Raise, with nothing told nor left to be written, if that fails."""
+        noted = [self.note(event) for event in events]
+        try:
+            self.flush(model=model)
+        except ProwessError:
+            self._log.give_up()
+            raise
+        for happening in noted:
+            self.announce(happening)
 
     def inside(self, fork: str) -> "Stage":
         """Return the stage of a fork of this turn."""

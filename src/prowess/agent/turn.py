@@ -1,7 +1,8 @@
 """A turn: a message of the user, the requests to the model and the calls of tools that it takes, and the answer."""
 
+import os
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -32,17 +33,19 @@ from prowess.agent.events import (
     Done,
     Event,
     Noticed,
+    Resumed,
     Retried,
     TextHeard,
     ThinkingHeard,
     make_failed,
 )
 from prowess.agent.hearing import MAX_CALLS, Hearing, make_sound
-from prowess.agent.messages import Message
-from prowess.agent.opening import open_fork, open_turn, sync_skills
+from prowess.agent.messages import Message, ToolCall
+from prowess.agent.opening import drop_unheard, open_fork, open_turn, sync_skills
+from prowess.agent.resumption import Resumption, Standing
 from prowess.agent.stage import Stage
 from prowess.agent.tool_calls import carry_out
-from prowess.errors import ProwessError
+from prowess.errors import ProwessError, Refused
 from prowess.execution.stopping import StopSign, stoppable
 from prowess.runtime.forking import ForkWish
 
@@ -97,13 +100,34 @@ class Turn:
 
         What goes wrong is told. Raise only if it is cancelled, or by a bug.
         """
+        self.tell(self._make_begun(message))
+        return await self._see_through(lambda: self._choose(message, wish, delegate_to))
+
+    async def resume(self, resumption: Resumption, message: str, *, delegate_to: str = "", by: str = "") -> Done:
+        """Go on with a turn that is not done, as `run` does.
+
+        Its first write keeps out whoever had the turn before. Raise, with nothing told, if it cannot be written:
+        `Refused` if somebody else has gone on with the conversation.
+        """
+        resumed = Resumed(id=os.urandom(8).hex(), by=by)
+        is_new = resumption.standing is Standing.UNKNOWN
+        events = (self._make_begun(message), resumed) if is_new else (resumed,)
+        with anyio.CancelScope(shield=True):  # Whoever cancels the turn has its end told as well.
+            await self.work(lambda: self.stage.claim(*events, model=self.conversation.model.name))
+        self._recall(resumption)
+        return await self._see_through(lambda: self._take_up(resumption, resumption.message or message, delegate_to))
+
+    def _make_begun(self, message: str) -> Begun:
+        return Begun(message=message, model=self.conversation.model.name)
+
+    async def _see_through(self, work: Callable[[], Awaitable[Outcome]]) -> Done:
+        """Do the work of the turn, and tell how it has ended, whatever happens."""
         conversation = self.conversation
         conversation.asker.bind(self)
         outcome = Outcome.FAILED
         try:
-            self.tell(Begun(message=message, model=conversation.model.name))
             self.stage.record(self.receipt)
-            outcome = await self._choose(message, wish, delegate_to)
+            outcome = await work()
         except anyio.get_cancelled_exc_class():
             outcome = Outcome.CANCELLED
             raise
@@ -171,6 +195,9 @@ class Turn:
     async def _delegate(self, name: str, prompt: str) -> Outcome:
         await self.work(lambda: sync_skills(self.conversation, self.tell))
         self.tell(Asked(text=prompt))
+        return await self._have_worked(name, prompt)
+
+    async def _have_worked(self, name: str, prompt: str) -> Outcome:
         result = await self.work(lambda: self.conversation.session.delegate(name, prompt))
         self._text = result.text
         self.tell(Answered(text=result.text))
@@ -185,8 +212,10 @@ class Turn:
         self._system = reception.system
         return await self._go_on()
 
-    async def _go_on(self) -> Outcome:
-        """Ask the model, and carry out what it calls for, until it has answered."""
+    async def _go_on(self, unbegun: Sequence[ToolCall] = ()) -> Outcome:
+        """Ask the model, and carry out what it calls for or has called for before, until it has answered."""
+        if unbegun:
+            await self._carry_out(unbegun, await self.work(self._prepare))
         most = self.conversation.turns.max_steps
         while self.receipt.steps < most:
             tools = await self.work(self._prepare)
@@ -194,11 +223,14 @@ class Turn:
             self._text = answered.text or self._text
             if not answered.calls:
                 return Outcome.ANSWERED
-            for call in answered.calls:
-                self.receipt = replace(self.receipt, calls=self.receipt.calls + 1)
-                await self.work(partial(carry_out, self.conversation, call, tools, self.tell, flush=self._flush))
+            await self._carry_out(answered.calls, tools)
         self.tell(Noticed(text=f"stopped after {most} requests to the model; say what to do to go on"))
         return Outcome.STOPPED
+
+    async def _carry_out(self, calls: Sequence[ToolCall], tools: tuple[Tool, ...]) -> None:
+        for call in calls:
+            self.receipt = replace(self.receipt, calls=self.receipt.calls + 1)
+            await self.work(partial(carry_out, self.conversation, call, tools, self.tell, flush=self._flush))
 
     def _prepare(self) -> tuple[Tool, ...]:
         """Write down what was said, bring skills up to date, and return the tools that the model has now."""
@@ -207,6 +239,44 @@ class Turn:
         if self.receipt.steps:  # Else the turn was opened a moment ago.
             sync_skills(conversation, self.tell)
         return conversation.session.offered() if conversation.model.calls_tools else ()
+
+    # A turn that was left
+
+    def _recall(self, resumption: Resumption) -> None:
+        """Begin with what the turn has come to so far."""
+        at = self.receipt.at if resumption.begun_at is None else resumption.begun_at
+        self._begun_at -= max(self.receipt.at - at, 0.0)
+        self.receipt = replace(self.receipt, at=at, steps=resumption.steps, calls=resumption.calls, use=resumption.use)
+        self.forked_use = resumption.forked_use
+        self._system = resumption.system
+        self._text = resumption.text
+
+    async def _take_up(self, resumption: Resumption, message: str, delegate_to: str) -> Outcome:
+        """Give all that was left open its end, and do what is still to be done."""
+        for closing in resumption.closings:
+            tell = self.stage.inside(closing.within).tell if closing.within else self.tell
+            tell(closing.event)
+        for question, answer in resumption.consents:
+            self.conversation.asker.recall(question, answer)
+        match resumption.standing:
+            case Standing.UNKNOWN | Standing.BEGUN:
+                return await self._choose(message, None, delegate_to)
+            case Standing.ASKED:
+                await self.work(self._sync_anew)
+                go_on = self._have_worked(delegate_to, message) if delegate_to else self._go_on(resumption.unbegun)
+                return await go_on
+            case Standing.ANSWERED | Standing.DONE:
+                return resumption.outcome
+            case Standing.OVERTAKEN:
+                raise Refused(
+                    "the conversation went on with another message before this one was answered",
+                    hint="say it again",
+                    code="turn-overtaken",
+                )
+
+    def _sync_anew(self) -> None:
+        sync_skills(self.conversation, self.tell)
+        drop_unheard(self.conversation)
 
     # The model
 

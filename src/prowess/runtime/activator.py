@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from prowess.activation.consent import Confirmation, Question
+from prowess.activation.consent import Confirmation, Question, Verdict
 from prowess.activation.receipts import AskedBy, Receipt, keep_arguments
 from prowess.catalog.rereading import read_manifest
 from prowess.disclosure.agreed_files import SkillChanged
@@ -17,7 +17,7 @@ from prowess.disclosure.instructions import (
     render_instructions,
     wrap_instructions,
 )
-from prowess.disclosure.resources import LineRange, Resource, list_resources, read_resource
+from prowess.disclosure.resources import LineRange, Resource, list_resources, read_resource, read_whole
 from prowess.disclosure.tokens import TokenCounter
 from prowess.errors import BrokenSkill
 from prowess.policy import RunIn, ToolSet
@@ -237,6 +237,26 @@ class Activator:
         if found.truncated and found.notice:
             self._keeper.warn_once((skill.id, found.path), f"skill '{skill.name}': {found.path}: {found.notice}")
         return found
+
+    def fetch(self, skill: Skill, path: bytes, *, tool: str) -> bytes:
+        """Return a file of a skill byte by byte, by its path as it is on disk; whoever may activate the skill may."""
+        source = skill
+        skill, files = self._shelf.take(source)
+        is_active = self._find_current(skill, files) is not None
+        wish = UseWish(show_bytes(path))
+        consent = self._gate.permit(skill, files, wish, tool=tool, is_active=is_active, confirmation=None)
+        raw = read_whole(skill, path, files=files.files if consent not in NOT_ASKED else ())
+        self._gate.check_unchanged(skill, files, consent, now=self._shelf.take(source)[1])
+        return raw
+
+    def files(self, skill: Skill) -> FileSet:
+        """Return the files of a skill that the session sees now."""
+        return self._shelf.take(skill)[1]
+
+    def decide(self, skill: Skill) -> Verdict:
+        """Return whether a skill may be used as it is now, must be asked about, or must not be used."""
+        skill, files = self._shelf.take(skill)
+        return self._gate.decide(skill, files, is_active=self._find_current(skill, files) is not None)
 
     def question(self, skill: Skill, *, tool: str, arguments: str, run_in: RunIn = RunIn.HERE) -> Question | None:
         """Return what a person would be asked before this call; None if nobody would be."""

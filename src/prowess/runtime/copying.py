@@ -30,6 +30,7 @@ from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.problems import Problem, make_problem
 from prowess.skill.skill import Skill
 from prowess.sources.disk_errors import is_disk_error
+from prowess.sources.mcp.placeholders import is_placeholder
 from prowess.sources.skill_files import FileSet, read_skill_files
 from prowess.sources.source import Source
 from prowess.sources.stamps import Stamp
@@ -96,7 +97,7 @@ class Copying:
         """Roots that nobody will ask for again."""
         self._is_tidied = False
         self._settled: dict[str, _Settled] = {}
-        self._wanted: dict[str, tuple[View, frozenset[str], tuple[Skill, ...]]] = {}
+        self._wanted: dict[str, _Wanted] = {}
         self._files: dict[str, FileSet] = {}
         self._tasks: dict[str, TaskCopies] = {}
         self._lock = threading.Lock()
@@ -235,15 +236,21 @@ class Copying:
     def wanted(self, view: View, name: str) -> tuple[Skill, ...]:
         """Return the skills that must have a copy: what the model sees, and what a person has switched on for it.
 
+        Of a skill from an MCP server that nobody has used yet, there is nothing to copy.
+
         While these are the same, it is the very same tuple.
         """
-        on = self.store.open_skills(user=self.user) if view.for_people else frozenset[str]()
         former = self._wanted.get(name)
-        if former is not None and former[0] is view and former[1] == on:
-            return former[2]
-        skills = (*view.visible, *(skill for skill in view.for_people if skill.id in on))
-        self._wanted[name] = (view, on, skills)
-        return skills
+        if former is None or former.view is not view:
+            listed = frozenset(skill.id for skill in view.visible if is_placeholder(skill))
+            former = _Wanted(view, listed, None, ())
+        on = self.store.open_skills(user=self.user) if view.for_people or former.listed else frozenset[str]()
+        if former.on != on:
+            left_out = former.listed - on
+            visible = tuple(skill for skill in view.visible if skill.id not in left_out) if left_out else view.visible
+            former = former._replace(on=on, skills=(*visible, *(one for one in view.for_people if one.id in on)))
+        self._wanted[name] = former
+        return former.skills
 
     # One skill that is needed now
 
@@ -302,6 +309,17 @@ class Copying:
                     raise SkillChanged(f"skill '{skill.name}' was changed while it was copied", hint="try again")
                 self.versions.seal([draft])
             return self.versions.pin_in_use(files.digest)
+
+
+class _Wanted(NamedTuple):
+    """The skills of a view that must have copies."""
+
+    view: View
+    listed: frozenset[str]
+    """Ids of those that were only listed by a server when the view was made."""
+    on: frozenset[str] | None
+    """Ids of those that are switched on somewhere, as far as that matters."""
+    skills: tuple[Skill, ...]
 
 
 class _Sight(NamedTuple):

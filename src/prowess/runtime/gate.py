@@ -23,16 +23,18 @@ from prowess.catalog.switches import switch_key
 from prowess.catalog.views import Reason
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.errors import Refused
-from prowess.policy import Consent, RunIn, SessionMemory
+from prowess.policy import Consent, RunIn, SessionMemory, SourceKind
 from prowess.runtime.forking import name_work
 from prowess.runtime.keeper import SessionKey, SkillKeeper
 from prowess.runtime.pending_questions import Call, PendingQuestions
+from prowess.skill.problems import KINDS, Problem
 from prowess.skill.skill import Skill
 from prowess.sources.skill_files import FileSet
 from prowess.state.store import StateStore
 
-__all__ = ["NOT_ASKED", "Gate", "RunWish", "UseWish"]
+__all__ = ["NOT_ASKED", "Gate", "RunWish", "UseWish", "hint_at_files"]
 
+_ASKS_ANEW = "each task asks anew"
 _MEND_FOLDER = "mend the skill's folder; `prowess validate` shows what is wrong"
 NOT_ASKED = ("not-asked", "trusted")
 """Reasons to let a skill pass whatever its files are."""
@@ -211,6 +213,10 @@ class Gate:
             return
         self._settle(skill, files, answer, given_by="confirmation", wish=wish)
 
+    def decide(self, skill: Skill, files: FileSet, *, is_active: bool) -> Verdict:
+        """Return whether the skill may be used as it is now, must be asked about, or must not be used."""
+        return self._decide(skill, files, is_active=is_active)
+
     def denies(self, skill: Skill, files: FileSet) -> bool:
         """Whether a skill that is active must not be used any more."""
         return isinstance(self._decide(skill, files, is_active=True), Deny)
@@ -221,12 +227,13 @@ class Gate:
             case Allow():
                 return None
             case Deny("no-digest"):
-                return Reason("no-digest", "not all its files can be read, so nobody can agree to them", _MEND_FOLDER)
+                what = "not all its files can be read, so nobody can agree to them"
+                return Reason("no-digest", what, hint_at_files(skill))
             case Deny():
                 return Reason("refused", "the user refused it as it is now", f"prowess grants --revoke {skill.name}")
             case Ask():
                 what = "nobody has agreed to it as it is now, so its activation asks"
-                return Reason("consent-needed", what, self._way_to_consent(skill))
+                return Reason("consent-needed", what, _or_for_one_call(self._way_to_consent(skill)))
 
     def _ask(self, skill: Skill, files: FileSet, wish: UseWish, *, tool: str, is_active: bool) -> str:
         """Ask the person, unless another call has the answer meanwhile."""
@@ -248,20 +255,28 @@ class Gate:
             raise SkillChanged(f"skill '{skill.name}' was changed while it was read", hint="try again")
 
     def _decide(self, skill: Skill, files: FileSet, *, is_active: bool) -> Verdict:
-        policy = self._keeper.policy
+        consent = self._choose_policy(skill)
         grant = (
             self._store.find_grant(user=self._key.user, digest=files.digest, session=self._key.session)
-            if policy.consent is not Consent.NEVER and files.digest
+            if consent is not Consent.NEVER and files.digest
             else None
         )
         return decide_consent(
-            policy.consent,
+            consent,
             digest=files.digest,
             vouched=self._keeper.is_vouched(skill),
-            trusted=skill.kind in policy.trusted_kinds,
+            trusted=skill.kind in self._keeper.policy.trusted_kinds and skill.kind is not SourceKind.MCP,
             is_active=is_active,
             grant=grant,
         )
+
+    def _choose_policy(self, skill: Skill) -> Consent:
+        """Return when a person is asked about a skill: about one from an MCP server always, whatever the settings say.
+
+        Its files are as much a stranger's as the server that sends them, and may be others tomorrow.
+        """
+        consent = self._keeper.policy.consent
+        return Consent.ASK if skill.kind is SourceKind.MCP and consent is Consent.NEVER else consent
 
     def _settle(
         self, skill: Skill, files: FileSet, answer: Answer | None, *, given_by: str, wish: RunWish | None = None
@@ -269,9 +284,11 @@ class Gate:
         """Carry out what a person said: remember it as far as it reaches, and allow or refuse."""
         if answer is None:
             what = f"skill '{skill.name}'" if wish is None else f"running {_name(wish)} of skill '{skill.name}'"
+            way = self._way_to_consent(skill) if wish is None else _way_to_run(skill, wish)
             raise Refused(
                 f"{what} needs the user's consent, and nobody is there to give it",
-                hint=self._way_to_consent(skill) if wish is None else _way_to_run(skill, wish),
+                hint=_or_for_one_call(way),
+                hint_elsewhere=way or _ASKS_ANEW,
                 code="consent-needed",
             )
         if answer.scope is not Scope.ONCE:
@@ -294,12 +311,13 @@ class Gate:
         return answer.scope.value
 
     def _way_to_consent(self, skill: Skill) -> str:
+        """Return by what command the user agrees to a skill; empty where nobody can for more than one call."""
         policy = self._keeper.policy
-        if policy.consent is Consent.ASK:
-            return f"`prowess grants --allow {skill.name}` gives it, or --yes for one call"
+        if self._choose_policy(skill) is Consent.ASK:
+            return f"`prowess grants --allow {skill.name}` gives it"
         if policy.sessions is SessionMemory.CHAT:
-            return f"`prowess grants --allow {skill.name} --session ID` gives it, or --yes for one call"
-        return "--yes gives it for one call; each task asks anew"
+            return f"`prowess grants --allow {skill.name} --session ID` gives it"
+        return ""
 
     def _ask_about(self, skill: Skill, files: FileSet, wish: UseWish | RunWish, *, tool: str) -> Question:
         act = Act.RUN if isinstance(wish, RunWish) else Act.USE
@@ -337,16 +355,33 @@ def _name(wish: RunWish) -> str:
 
 def _way_to_run(skill: Skill, wish: RunWish) -> str:
     powers = "".join(f" --power {shlex.quote(power)}" for power in wish.powers)
-    return f"`prowess grants --allow {skill.name} --run{powers}` gives it, or --yes for one call"
+    return f"`prowess grants --allow {skill.name} --run{powers}` gives it"
+
+
+def _or_for_one_call(way: str) -> str:
+    """Return a hint for whoever typed a command, and can type it again."""
+    return f"{way}, or --yes for one call" if way else f"--yes gives it for one call; {_ASKS_ANEW}"
+
+
+def hint_at_files(skill: Skill) -> str:
+    """Say what can be done about files that cannot be read."""
+    if not skill.server:
+        return _MEND_FOLDER
+    return f"`prowess mcp servers refresh {skill.server}` asks its MCP server again, and says what is wrong with it"
 
 
 def _no_digest(skill: Skill, files: FileSet) -> Refused:
-    faults = "; ".join(problem.message for problem in files.problems[:3])
+    faults = "; ".join(_describe(skill, problem) for problem in files.problems[:3])
     return Refused(
         f"skill '{skill.name}' cannot be agreed to, since not all its files can be read: {faults}",
-        hint=_MEND_FOLDER,
+        hint=hint_at_files(skill),
         code="no-digest",
     )
+
+
+def _describe(skill: Skill, problem: Problem) -> str:
+    """Say what is wrong, for a model: of a server in our words alone, since nobody has agreed to its own yet."""
+    return f"{KINDS[problem.code].what.rstrip('.')} [{problem.code}]" if skill.server else problem.message
 
 
 def _refused(skill: Skill, scope: Scope, wish: RunWish | None = None) -> Refused:

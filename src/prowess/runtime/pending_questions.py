@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 
 from prowess.activation.consent import Answer, Confirmation
 from prowess.errors import Refused
+from prowess.execution.stopping import check_stopped
 
 __all__ = ["Call", "PendingQuestions"]
 
+_PAUSE_SECONDS = 0.1
+"""After which whoever waits for another's answer looks whether that is still wanted."""
 _MAX_PENDING = 1_000
 """Questions that may wait for their answers; older ones are forgotten."""
 
@@ -50,7 +53,8 @@ class PendingQuestions:
     def asking(self, session: str, digest: str) -> Generator[None]:
         """Let one caller at a time ask about a digest in a session; the others may find the answer given.
 
-        Whoever is being asked cannot use the skill in order to answer.
+        Whoever is being asked cannot use the skill in order to answer. Raise `Stopped` if a caller who waits is not
+        wanted any more.
         """
         key = (session, digest)
         with self.lock:
@@ -61,12 +65,13 @@ class PendingQuestions:
                 )
             one.waiting += 1
         try:
-            with one.lock:
+            _await_turn(one.lock)
+            try:
                 one.thread = threading.get_ident()
-                try:
-                    yield
-                finally:
-                    one.thread = 0
+                yield
+            finally:
+                one.thread = 0
+                one.lock.release()
         finally:
             with self.lock:
                 one.waiting -= 1
@@ -91,3 +96,9 @@ class PendingQuestions:
                 code="confirmation-mismatch",
             )
         return confirmation.answer
+
+
+def _await_turn(lock: threading.Lock) -> None:
+    """Take the lock, or raise `Stopped`: a person may think for as long as nobody wants to wait."""
+    while not lock.acquire(timeout=_PAUSE_SECONDS):
+        check_stopped()

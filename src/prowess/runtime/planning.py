@@ -9,7 +9,7 @@ from prowess.activation.triggers import TriggerIndex
 from prowess.catalog.search import SkillSearch
 from prowess.catalog.views import Reason, View
 from prowess.disclosure.deltas import CatalogDelta, render_delta
-from prowess.disclosure.planner import OVER_BUDGET, Favour, Level, Plan, describe, plan_catalog
+from prowess.disclosure.planner import OVER_BUDGET, Favour, Level, Plan, describe, plan_catalog, plan_whole
 from prowess.disclosure.tokens import TokenCounter, make_counter
 from prowess.policy import CatalogText, Mentions, ToolSet, TriggerUse
 from prowess.runtime.prompt_basis import mark_view
@@ -77,9 +77,8 @@ class Planning:
 
     def search(self, view: View, query: str, *, limit: int) -> tuple[Found, ...]:
         """Return the visible skills that fit a query, best first."""
-        by_id = {skill.id: skill for skill in view.visible}
         hits = self._search.find(query, skills=view.visible, limit=limit)
-        return tuple(self._found(view, by_id[hit.skill_id], hit.score) for hit in hits)
+        return tuple(self._found(view, view.visible[view.places[hit.skill_id]], hit.score) for hit in hits)
 
     def _found(self, view: View, skill: Skill, score: float) -> Found:
         return Found(skill, score, "" if skill.id in view.name_only else describe(skill))
@@ -121,9 +120,9 @@ class Planning:
         search_tool = "search_skills" if policy.tools in (ToolSet.STANDARD, ToolSet.PYTHON) else ""
         form = form or self.form
         budget = policy.prompting.budget if budget is None else budget
-        plan = plan_catalog(view, form=form, budget=budget, counter=self.counter, search_tool=search_tool)
-        if plan.is_whole:
-            return plan
+        whole = plan_whole(view, form=form, budget=budget, counter=self.counter)
+        if whole is not None:
+            return whole
         favoured = favours() if favours else self.favour(view, query)
         return plan_catalog(
             view, form=form, budget=budget, counter=self.counter, favoured=favoured, search_tool=search_tool
@@ -144,7 +143,8 @@ class Planning:
             message = f"the catalog's {plan.budget:,} tokens have room for {what}"
             reasons.append(Reason(code, message, "add it to prompt.pins, or raise prompt.budget_tokens"))
         if query and skill.manifest.behaviour.triggers != _NO_TRIGGERS:
-            found = [one for one in self.triggers(view.visible).match(query) if one.skill_id == skill.id]
+            triggers = self.triggers(view.visible)
+            found = [one for one in triggers.match(query) if one.skill_id == skill.id]
             if found:
                 reasons.append(Reason("triggered", f"the {found[0].kind} '{found[0].what}' matches the query"))
             else:
@@ -153,6 +153,9 @@ class Planning:
                         "not-triggered", "none of its triggers matches the query", "add what people say to its triggers"
                     )
                 )
+                if skill.id in triggers.cut_short(query):
+                    message = "the query is too long for its trigger patterns: they see only the beginning"
+                    reasons.append(Reason("triggers-cut-short", message, "give it keywords instead of patterns"))
         return tuple(reasons)
 
     def favour(self, view: View, query: str) -> dict[str, Favour]:
@@ -176,9 +179,9 @@ class Planning:
         found: dict[str, Favour] = {}
         if not query:
             return found
-        names = {skill.name: skill.id for skill in reversed(view.visible)}
+        names = view.by_name
         for mention in parse_message(query, names=names, signs=SIGNS[policy.mentions]).mentions:
-            found.setdefault(names[mention.name], Favour.MENTIONED)
+            found.setdefault(names[mention.name].id, Favour.MENTIONED)
         if policy.triggers is not TriggerUse.OFF:
             for triggered in self.triggers(view.visible).match(query):
                 found.setdefault(triggered.skill_id, Favour.TRIGGERED)

@@ -20,9 +20,9 @@ from prowess.runtime.forking import ForkResult
 from prowess.runtime.planning import SIGNS, Planning
 from prowess.skill.skill import Skill
 
-__all__ = ["ForkAnswer", "Reception", "Refusal", "ToolUse", "receive"]
+__all__ = ["MAX_TRIGGERED", "ForkAnswer", "Reception", "Refusal", "ToolUse", "receive"]
 
-_MAX_TRIGGERED = 3
+MAX_TRIGGERED = 3
 """Skills that one message may activate by triggers."""
 
 
@@ -148,7 +148,7 @@ def _find_triggered(view: View, triggered: Sequence[Triggered], wanted: Sequence
     found: dict[str, _Wanted] = {}
     for one in triggered:
         skill = view.find(one.skill_id)
-        if skill is not None and skill.id not in known and skill.id not in found and len(found) < _MAX_TRIGGERED:
+        if skill is not None and skill.id not in known and skill.id not in found and len(found) < MAX_TRIGGERED:
             found[skill.id] = _Wanted(skill, AskedBy.TRIGGER, trigger=f"{one.kind}: {one.what}")
     return list(found.values())
 

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from prowess.activation.consent import ConsentAsker, HeadlessAsker, Question
 from prowess.activation.conversations import ConversationRecord, ModelUsage, TurnReceipt
 from prowess.activation.grants import POWERS, Act, Decision, Grant, find_unknown_power, sort_powers
-from prowess.activation.receipts import Receipt, RunReceipt, SessionRecord, UsageReport
+from prowess.activation.receipts import DayUsage, Receipt, RunReceipt, SessionRecord, UsageReport
 from prowess.catalog.catalog import Catalog
 from prowess.catalog.digests import Digests
 from prowess.catalog.eligibility import Probe, decide_eligibility
@@ -36,8 +37,9 @@ from prowess.policy import BaseDirectory, CatalogText, NetworkUse, Policy, Sessi
 from prowess.runtime.changed_texts import TextChange, read_changed_texts
 from prowess.runtime.copying import Copying, Look, Progress
 from prowess.runtime.forking import Forker
-from prowess.runtime.gate import Gate
+from prowess.runtime.gate import Gate, hint_at_files
 from prowess.runtime.host_tools import HostTool
+from prowess.runtime.hosting import explain_origin, open_hosting
 from prowess.runtime.keeper import SessionKey
 from prowess.runtime.own_skills import find_own, open_personal
 from prowess.runtime.pending_questions import PendingQuestions
@@ -51,12 +53,16 @@ from prowess.runtime.workbench import Workbench
 from prowess.settings import Settings, load_settings
 from prowess.skill.problems import Problem
 from prowess.skill.skill import Skill
+from prowess.sources.mcp.placeholders import is_placeholder
 from prowess.sources.plugins import Plugins
 from prowess.sources.skill_files import FileSet
 from prowess.sources.source import Source
 from prowess.sources.stamps import Stamp
 from prowess.state.opening import open_store
 from prowess.state.store import StateStore
+
+if TYPE_CHECKING:
+    from prowess.runtime.evaluation import Evaluation
 
 __all__ = ["Runtime"]
 
@@ -88,7 +94,9 @@ class Runtime:
         self.clock = clock
         self.store: StateStore = store or open_store(settings.database, state_file=settings.state_file)
         self._plugins = Plugins()
-        self._choice = SourceChoice(settings, self.store, self._plugins, given=skills)
+        self.hosting = open_hosting(settings) if skills is None else None
+        """The MCP servers that skills are taken from; None if there are none."""
+        self._choice = SourceChoice(settings, self.store, self._plugins, given=skills, hosting=self.hosting)
         self.asker: ConsentAsker = asker or HeadlessAsker()
         """Who puts questions of consent to a person, unless a session has another."""
         self.workbench = Workbench(settings)
@@ -138,6 +146,8 @@ class Runtime:
                 for task in self._keys.open_tasks():
                     self.end_session(task)
             finally:
+                if self.hosting is not None:
+                    self.hosting.close()
                 self.python.close()
                 self.workbench.close()
                 self.copying.close()
@@ -225,6 +235,11 @@ class Runtime:
         since, user = self._days_ago(days), self.settings.place.user
         return UsageReport(self.store.count_sessions(user=user, since=since), self.store.usage(user=user, since=since))
 
+    def usage_by_day(self, *, days: int = 30) -> tuple[DayUsage, ...]:
+        """Return how much each skill was used on each of the last days, today included, in UTC; the oldest first."""
+        first = self.clock() // _DAY_SECONDS - days + 1
+        return self.store.usage_by_day(user=self.settings.place.user, since=first * _DAY_SECONDS)
+
     def _days_ago(self, days: int | None) -> float:
         return 0.0 if days is None else self.clock() - days * _DAY_SECONDS
 
@@ -233,6 +248,10 @@ class Runtime:
     def conversations(self, *, limit: int = 1_000) -> tuple[ConversationRecord, ...]:
         """Return the conversations that are remembered, the one used last first."""
         return self.store.conversations(user=self.settings.place.user, limit=limit)
+
+    def search_conversations(self, query: str, *, limit: int = 100) -> tuple[ConversationRecord, ...]:
+        """Return the conversations in whose title, messages or answers a text stands, the one used last first."""
+        return self.store.search_conversations(user=self.settings.place.user, query=query, limit=limit)
 
     def name_conversation(self, session_id: str, title: str) -> bool:
         """Give a conversation a title; an empty one takes it back. Say whether the conversation is known."""
@@ -267,7 +286,9 @@ class Runtime:
             return self._keeper.current()
 
     def rescan(self) -> Catalog:
-        """Search all sources, even under a policy that looks only once."""
+        """Search all sources, even under a policy that looks only once, and ask MCP servers what they have now."""
+        if self.hosting is not None:
+            self.hosting.refresh()
         with self._lock:
             self._choice.forget()
             return self._keeper.rescan()
@@ -324,7 +345,7 @@ class Runtime:
         key = SessionKey(self.settings.place.user, "", agent)
         gate = Gate(self, self.store, key, asker=self.asker, pending=self.pending, clock=self.clock)
         consent = gate.explain(shown, self.files(shown))
-        more += [consent] if consent else []
+        more += [*explain_origin(shown), *([consent] if consent else [])]
         more += [Reason(one.code, one.message, one.remedy) for one in self.script_problems(shown)]
         more += explain_secrets(self.workbench, shown)
         return replace(explanation, reasons=(explanation.reasons[0], *more, *explanation.reasons[1:]))
@@ -348,6 +369,17 @@ class Runtime:
         """Return the visible skills that fit a query, best first."""
         return self.planning.search(self.view(agent), query, limit=limit)
 
+    def evaluate(
+        self, *names: str, agent: str = EVERY_AGENT, progress: Callable[[int, int], None] | None = None
+    ) -> "Evaluation":
+        """Measure the trigger tests that skills ship, of those that are named or of all, by the planner and the search.
+
+        `progress` is told how many queries are done, of how many.
+        """
+        from prowess.runtime.evaluating import evaluate
+
+        return evaluate(self, names, agent=agent, progress=progress or (lambda _done, _total: None))
+
     def tier1_context(self, *, agent: str = EVERY_AGENT) -> str:
         """Return the catalog of what an agent sees; empty if that is nothing."""
         return self.session(agent=agent).tier1_context()
@@ -366,11 +398,20 @@ class Runtime:
 
     def digest(self, skill: Skill) -> str:
         """Return the digest of the skill's files; empty if some of them cannot or must not be read."""
+        if self.hosting is not None and is_placeholder(skill):
+            return self.hosting.digest(skill)
         return self._digests.of(skill)
 
     def files(self, skill: Skill) -> FileSet:
-        """Return every file of the skill with its own digest, and the Problems among them."""
-        return self._digests.files(skill)
+        """Return every file of the skill with its own digest, and the Problems among them.
+
+        Files of a skill from an MCP server are fetched, if they have not been before.
+        """
+        found = self._digests.files(skill)
+        if self.hosting is None or not is_placeholder(skill) or found.digest == self.hosting.digest(skill):
+            return found
+        problem = self.hosting.fetch(skill)
+        return self._digests.files(skill) if problem is None else FileSet((), (problem,), "", ())
 
     def script_problems(self, skill: Skill) -> tuple[Problem, ...]:
         """Return why scripts of the skill could not run, as the sandbox that would run them sees it."""
@@ -521,7 +562,7 @@ class Runtime:
             faults = "; ".join(problem.message for problem in files.problems[:3])
             raise Refused(
                 f"not all files of '{skill.name}' can be read: {faults}",
-                hint="mend the skill's folder; `prowess validate` shows what is wrong",
+                hint=hint_at_files(skill),
                 code="no-digest",
             )
         if session_id and self.policy.sessions is SessionMemory.TASK:

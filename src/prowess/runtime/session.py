@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from prowess.activation.consent import Confirmation, ConsentAsker, Question
+from prowess.activation.consent import Confirmation, ConsentAsker, Question, Verdict
 from prowess.activation.mentions import Completion, complete_mention
 from prowess.activation.receipts import AskedBy, Receipt
 from prowess.activation.tool_dialects import Dialect, render_tools, wire_name
@@ -47,6 +47,7 @@ from prowess.runtime.tool_checks import check_tool
 from prowess.runtime.tool_results import ToolResult
 from prowess.runtime.toolset_tools import ToolsetTools
 from prowess.skill.skill import Skill
+from prowess.sources.skill_files import FileSet
 
 if TYPE_CHECKING:
     from prowess.runtime.runtime import Runtime
@@ -288,6 +289,18 @@ class Session:
         """Return a file of a skill."""
         return self._activator.read(self._invocable(name), path, tool="read", lines=lines, confirmation=None)
 
+    def fetch(self, name: str, path: bytes) -> bytes:
+        """Return a file of a skill byte by byte, by its path as it is on disk. Raise if it is too large."""
+        return self._activator.fetch(self._invocable(name), path, tool="read")
+
+    def files(self, skill: Skill) -> FileSet:
+        """Return the files of a skill that the session sees now."""
+        return self._activator.files(skill)
+
+    def decide(self, skill: Skill) -> Verdict:
+        """Return whether a skill may be used as it is now, must be asked about, or must not be used."""
+        return self._activator.decide(skill)
+
     def search(self, query: str, *, limit: int = _FOUND) -> tuple[Found, ...]:
         """Return the visible skills that fit a query, best first."""
         return self._runtime.planning.search(self.view(), query, limit=min(limit, _MAX_FOUND))
@@ -477,6 +490,10 @@ class Session:
         )
         self._activator.mark_context(still | {receipt.id for receipt in planned.kept})
         return planned
+
+    def forget_context(self) -> None:
+        """Say that nobody knows what the conversation still holds: the next activation gives the instructions again."""
+        self._activator.mark_context(frozenset())
 
     def _touch(self) -> None:
         """Remember that a session with active skills is in use: one that is idle for long is forgotten."""

@@ -2,15 +2,19 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from prowess.errors import NotFound
-from prowess.policy import SourceKind
+from prowess.policy import Refresh, SourceKind
 from prowess.settings import Settings
 from prowess.skill.skill import Skill
 from prowess.sources.places import expand_path, find_project_root, resolve_directories, resolve_sources
 from prowess.sources.plugins import Plugins
 from prowess.sources.source import Source
 from prowess.state.store import StateStore
+
+if TYPE_CHECKING:
+    from prowess.sources.mcp.hosting import Hosting
 
 __all__ = ["SourceChoice"]
 
@@ -25,7 +29,9 @@ class SourceChoice:
         plugins: Plugins,
         *,
         given: Sequence[str | os.PathLike[str]] | None,
+        hosting: "Hosting | None" = None,
     ) -> None:
+        self._hosting = hosting
         self._settings = settings
         self._store = store
         self._plugins = plugins
@@ -34,10 +40,21 @@ class SourceChoice:
 
     def current(self) -> tuple[Source, ...]:
         """Return the sources, highest precedence first."""
-        key = (self._plugins.generation, self._store.version())
+        servers = self._ask_servers()
+        key = (self._plugins.generation, self._store.version(), servers)
         if self._known is None or self._known[0] != key:
             self._known = (key, tuple(self._find()))
         return self._known[1]
+
+    def _ask_servers(self) -> object:
+        """Have the servers that skills are taken from asked when it is time; return what changes with their answers."""
+        if self._hosting is None:
+            return None
+        if self._settings.policy.refresh is Refresh.START:
+            self._hosting.ask_first()
+        else:
+            self._hosting.attend()
+        return self._hosting.state()
 
     def forget(self) -> None:
         """Look again the next time, whatever has changed."""
@@ -65,11 +82,13 @@ class SourceChoice:
             return (*self._given, *registered)
         policy, place = settings.policy, settings.place
         trusted = self._store.trusted_projects(user=place.user)
+        hosted = self._hosting.sources() if self._hosting is not None else ()
         extra = resolve_directories(settings.extra_directories, policy, place, trusted_projects=trusted)
         if settings.directories is not None:
             named = resolve_directories(settings.directories, policy, place, trusted_projects=trusted)
-            return (*extra, *named, *registered)
-        return (*extra, *resolve_sources(policy, place, plugins=self._plugins, trusted_projects=trusted))
+            return (*extra, *named, *registered, *hosted)
+        found = resolve_sources(policy, place, plugins=self._plugins, trusted_projects=trusted)
+        return (*extra, *found, *hosted)
 
 
 def _given_sources(folders: Sequence[str | os.PathLike[str]], settings: Settings) -> tuple[Source, ...]:

@@ -201,6 +201,8 @@ def render_resource(tool: str, tool_set: ToolSet, skill: Skill, resource: Resour
         content += f"\n\n[Characters that cannot be seen were left out: {unseen:,}.]"
     if resource.encoding == "base64":
         content = f"{resource.path} is {resource.mime}, {resource.size:,} bytes, in base64:\n{resource.content}"
+    if skill.server:
+        content = f"[From the MCP server {skill.server}, and not from the user:]\n{content}"
     return ToolResult(tool, Role.READ, content, record, summary=summary)
 
 
@@ -240,6 +242,7 @@ def render_run(tool: str, result: RunResult) -> ToolResult:
     # Where they lie on the host is not for a model.
     files = [{key: value for key, value in file.items() if key != "location"} for file in record["outputs"]]
     data: Data = {"name": result.skill.name, "script": result.script, **record, "outputs": files}
+    data["run"] = result.receipt.id  # By which a page fetches them.
     summary = f"Ran {result.script} of {result.skill.name}: {_describe_end(result).rstrip('.')}"
     content = "\n\n".join(parts)
     return ToolResult(tool, Role.RUN, content, data, is_error=not result.succeeded, summary=summary)
@@ -315,7 +318,8 @@ def render_error(
     tool: str, role: Role | None, tool_set: ToolSet, error: ProwessError, *, names: Sequence[str]
 ) -> ToolResult:
     """Return an error from which a model can learn what to do instead, with what is visible if a name was wrong."""
-    data: Data = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
+    hint = error.hint_elsewhere if isinstance(error, Refused) else error.hint
+    data: Data = {"error": {"code": error.code, "message": error.message, "hint": hint}}
     if error.code == "unknown-skill":
         key = "availableSkills" if tool_set is ToolSet.WORKSPACE else "available_skills"
         data[key] = list(names[:_MAX_NAMED])
