@@ -1,0 +1,56 @@
+"""Skills for subagents: worked by the model of the settings, if there is one, or handed to the client."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from prowess.activation.tools import Role
+from prowess.runtime.forking import decide_fork
+from prowess.skill.skill import Skill
+from prowess.surfaces.mcp.asking import InputWanted
+from prowess.surfaces.mcp.requests import ClientRequest
+from prowess.surfaces.mcp.visits import Visit
+
+if TYPE_CHECKING:
+    from prowess.agent.chat import TurnAnswer
+
+__all__ = ["delegate", "hand_over", "is_for_fork", "make_call"]
+
+_MEANT = "This skill is meant for a subagent of its own"
+_NO_MODEL = ", and Prowess has no model to make one of"
+_ADVICE = "Follow the instructions yourself, or hand them to a subagent of yours with all that it needs to know."
+
+
+def hand_over(instructions: str, visit: Visit) -> str:
+    """Return the instructions of a skill for a subagent with what the client's model is to do with them."""
+    return f"[{_MEANT}{'' if visit.chat is not None else _NO_MODEL}. {_ADVICE}]\n\n{instructions}"
+
+
+def is_for_fork(skill: Skill, visit: Visit, *, prompt: str, asked: str = "") -> bool:
+    """Whether a subagent of our own works a skill. `asked` is what the client's model wants."""
+    if visit.chat is None or not prompt.strip():
+        return False
+    return decide_fork(visit.session.policy.turns.run_in, skill, asked=asked)
+
+
+def make_call(skill: Skill, visit: Visit, *, prompt: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the call by which a model would have a skill worked; one of no tool if it is offered none. Blocks."""
+    tool = next((tool for tool in visit.session.offered() if tool.role is Role.ACTIVATE), None)
+    if tool is None:
+        return "", {}
+    key = "prompt" if "prompt" in tool.schema["properties"] else "arguments"
+    return tool.name, {"name": skill.id, key: prompt}
+
+
+async def delegate(
+    request: ClientRequest, skill: Skill, prompt: str, *, call: tuple[str, Mapping[str, Any]]
+) -> "TurnAnswer":
+    """Return what a subagent has answered. Raise `InputWanted` if a person must be asked by way of another request."""
+    visit = request.visit
+    assert visit.chat is not None
+    if request.is_stateless and request.can_ask and not request.has_answers:
+        question = await request.look(lambda: visit.session.question(*call))
+        if question is not None:
+            raise InputWanted(question)
+    request.is_repeatable = False  # What the subagent has done before a question would happen twice.
+    with request.current():
+        return await visit.chat.delegate(skill.id, prompt)

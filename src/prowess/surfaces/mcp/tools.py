@@ -1,0 +1,189 @@
+"""The tools of skills as a client lists and calls them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+import mcp_types as types
+
+from prowess.activation.tool_dialects import render_tools
+from prowess.activation.tools import Role
+from prowess.errors import ProwessError
+from prowess.runtime.tool_results import ToolResult, render_error
+from prowess.skill.skill import Skill
+from prowess.sources.mcp.wire import SCHEME, make_file_uri
+from prowess.surfaces.mcp.asking import InputWanted
+from prowess.surfaces.mcp.faults import telling_faults
+from prowess.surfaces.mcp.forks import delegate, hand_over, is_for_fork
+from prowess.surfaces.mcp.requests import ClientContext, ClientRequest
+from prowess.surfaces.mcp.visits import Hall, Visit
+from prowess.surfaces.mcp.watching import tell_tools
+
+if TYPE_CHECKING:
+    from prowess.agent.chat import TurnAnswer
+
+__all__ = ["ToolDesk"]
+
+_CHANGING = (Role.ACTIVATE, Role.DEACTIVATE, Role.PYTHON)
+"""What may change which tools there are."""
+
+
+class ToolDesk:
+    """Answers `tools/list` and `tools/call`."""
+
+    def __init__(self, hall: Hall) -> None:
+        self._hall = hall
+
+    async def list(self, ctx: ClientContext, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        """Return the tools that the client's model is offered now."""
+        request = await self._hall.begin(ctx)
+        with telling_faults():
+            offered = await request.look(request.visit.session.offered)
+        request.visit.tools_told = tuple(tool.name for tool in offered)
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in render_tools(offered, "mcp")])
+
+    async def call(
+        self, ctx: ClientContext, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Carry out a call. Whatever goes wrong is a result from which a model can learn."""
+        request = await self._hall.begin(ctx, responses=params.input_responses, state=params.request_state)
+        visit, arguments = request.visit, params.arguments or {}
+        visit.requests += 1
+        try:
+            call = _Call(request, params.name, arguments)
+            done = await request.run(call.carry_out)
+            if isinstance(done, Skill):
+                answer = await delegate(request, done, call.prompt, call=(call.name, call.arguments))
+                return _render_answer(done, answer)
+        except InputWanted as wanted:
+            return await self._hall.suspend(request, wanted.question)
+        except ProwessError as error:  # The disk or the database: the model is told.
+            done = _Done(_render(render_error(params.name, None, visit.session.policy.tools, error, names=()), ""))
+        finally:
+            visit.requests -= 1
+        if done.role in _CHANGING:
+            await self._tell_tools(visit)
+        return done.result
+
+    async def _tell_tools(self, visit: Visit) -> None:
+        """Tell a client that has seen the tools if they are others now."""
+        if visit.tools_told is None:
+            return
+        offered = await anyio.to_thread.run_sync(visit.session.offered, limiter=self._hall.threads)
+        names = tuple(tool.name for tool in offered)
+        if names != visit.tools_told:
+            visit.tools_told = names
+            await tell_tools(self._hall, visit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What came of a call, as the client gets it."""
+
+    result: types.CallToolResult
+    role: Role | None = None
+
+
+class _Call:
+    """One call of a tool. Its methods block."""
+
+    def __init__(self, request: ClientRequest, name: str, arguments: Mapping[str, Any]) -> None:
+        self.request = request
+        self.name = name
+        self.arguments = arguments
+        self._session = request.visit.session
+
+    @property
+    def prompt(self) -> str:
+        """What a subagent is to do, under whichever name the tool has it."""
+        return str(self.arguments.get("prompt") or self.arguments.get("arguments") or "")
+
+    def carry_out(self) -> _Done | Skill:
+        """Return what came of the call; the skill, if a subagent is to work it and there can be one."""
+        role = self.request.visit.hall.roles.get(self.name, Role.TOOLSET)
+        request, session = self.request, self._session
+        if role is Role.ACTIVATE:
+            skill = self._find_fork()
+            if skill is not None:
+                return skill
+            session.forget_context()  # A client begins new conversations without a word.
+        request.runs_scripts = role in (Role.RUN, Role.TOOLSET)
+        request.is_repeatable = role is not Role.PYTHON  # What the code did before the question would happen twice.
+        result = session.call(self.name, self.arguments, listener=request.hear)
+        result = _hand_over(request.visit, result)
+        uri = _find_uri(result.data, request.visit) if _is_binary(result) else ""
+        return _Done(_render(result, uri), result.role)
+
+    def _find_fork(self) -> Skill | None:
+        try:
+            skill = self._session.find_usable(str(self.arguments.get("name", "")))
+            asked = str(self.arguments.get("run_in", ""))
+            return skill if is_for_fork(skill, self.request.visit, prompt=self.prompt, asked=asked) else None
+        except ProwessError:
+            return None
+
+
+def _hand_over(visit: Visit, result: ToolResult) -> ToolResult:
+    """Say with the instructions of a skill for subagents that there are none here."""
+    if result.receipt is None or visit.chat is not None:
+        return result
+    skill = visit.session.view().find(result.receipt.skill)
+    if skill is None or not skill.manifest.behaviour.forks or result.content.startswith("{"):
+        return result
+    return replace(result, content=hand_over(result.content, visit), data={**result.data, "hand_over": True})
+
+
+# Results
+
+
+def _render(result: ToolResult, uri: str) -> types.CallToolResult:
+    """Return a result as the client gets it; a file that is no text has its address."""
+    data = result.data
+    content: list[types.ContentBlock] = [types.TextContent(text=_tell(result))]
+    if _is_binary(result):
+        content = _render_binary(data, uri)
+        data = {key: value for key, value in data.items() if key != "content"}
+    return types.CallToolResult(content=content, structured_content=data, is_error=result.is_error)
+
+
+def _is_binary(result: ToolResult) -> bool:
+    return result.role is Role.READ and result.data.get("encoding") == "base64"
+
+
+def _tell(result: ToolResult) -> str:
+    """Return what the model reads; of consent that is missing, also how the user gives it."""
+    error = result.data.get("error")
+    if not result.refused or not error or error.get("code") != "consent-needed":
+        return result.content
+    return f"{result.content}\n\nFor the user: {error['hint']}."
+
+
+def _render_binary(data: Mapping[str, Any], uri: str) -> list[types.ContentBlock]:
+    mime, content = str(data["mime"]), str(data["content"])
+    said = types.TextContent(text=f"{data['path']} is {mime}, {data['size']:,} bytes.")
+    if mime.startswith("image/"):
+        return [said, types.ImageContent(data=content, mime_type=mime)]
+    if mime.startswith("audio/"):
+        return [said, types.AudioContent(data=content, mime_type=mime)]
+    return [
+        said,
+        types.EmbeddedResource(resource=types.BlobResourceContents(uri=uri, mime_type=mime, blob=content)),
+    ]
+
+
+def _find_uri(data: Mapping[str, Any], visit: Visit) -> str:
+    """Return the address of a file that a call has read. Blocks."""
+    skill = visit.session.view().find(str(data["name"]))
+    published = visit.hall.publication(visit)
+    root = published.roots.get(skill.id) if skill else None
+    return make_file_uri(root or f"{SCHEME}unlisted", str(data["path"]).encode())
+
+
+def _render_answer(skill: Skill, answer: "TurnAnswer") -> types.CallToolResult:
+    failed = answer.error
+    text = answer.text if failed is None else f"{failed.message}\n{failed.hint}".strip()
+    data = {"name": skill.name, "id": skill.id, "text": answer.text, "outcome": answer.outcome.value}
+    return types.CallToolResult(
+        content=[types.TextContent(text=text)], structured_content=data, is_error=failed is not None
+    )

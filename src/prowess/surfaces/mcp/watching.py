@@ -1,0 +1,163 @@
+"""Tell clients what has changed: which tools, prompts and resources there are, and the files that they look at."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.subscriptions import (
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    ToolsListChanged,
+)
+from mcp.shared.exceptions import MCPError
+
+from prowess.catalog.views import View
+from prowess.errors import ProwessError
+from prowess.sources.mcp.wire import make_file_uri
+from prowess.surfaces.mcp.prompts import make_prompts
+from prowess.surfaces.mcp.visits import Hall, Visit
+
+__all__ = ["Watch", "tell_tools"]
+
+_LOG = logging.getLogger("prowess")
+_PAUSE_SECONDS = 0.5
+_LEAST_SHARE = 20
+"""How many times as long as a look takes is waited until the next."""
+
+_Files = Mapping[bytes, str]
+"""From the paths of a skill's files to their hashes."""
+
+
+async def tell_tools(hall: Hall, visit: Visit) -> None:
+    """Tell one client that its tools are others now; those with a stream hear it all."""
+    await _publish(hall, ToolsListChanged())
+    await _notify(visit, types.ToolListChangedNotification())
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What clients could see at one moment."""
+
+    names: tuple[str, ...] = ()
+    """Of visible skills, which the tools enumerate."""
+    prompts: tuple[types.Prompt, ...] = ()
+    resources: frozenset[tuple[str, str, str]] = frozenset()
+    """The addresses of the skills' folders, with what their resources are called and described by."""
+    files: Mapping[str, _Files] = field(default_factory=dict[str, _Files])
+    """By such an address, of those skills whose files somebody was told of."""
+
+
+class Watch:
+    """Looks twice a second whether something has changed since clients were told.
+
+    `renew` is called in a thread when there are other skills, or others that people can call for.
+    """
+
+    def __init__(self, hall: Hall, renew: Callable[[], None] = lambda: None) -> None:
+        self._hall = hall
+        self._renew = renew
+        self._seen: _Seen | None = None
+        self._view: View | None = None
+
+    async def run(self) -> None:
+        """Go on until it is cancelled. What fails is logged, and tried again."""
+        while True:
+            begun = anyio.current_time()
+            await _attempt(self._look, otherwise="changes of skills cannot be seen")
+            await _attempt(self._end_idle, otherwise="sessions that nobody uses cannot be ended")
+            await anyio.sleep(max(_PAUSE_SECONDS, (anyio.current_time() - begun) * _LEAST_SHARE))
+
+    async def _look(self) -> None:
+        before = self._seen
+        now = await anyio.to_thread.run_sync(self._see, limiter=self._hall.threads)
+        self._seen = now
+        if before is None or now is None or now is before:
+            return
+        if (now.names, now.prompts) != (before.names, before.prompts):
+            await anyio.to_thread.run_sync(self._renew, limiter=self._hall.threads)
+        if now.names != before.names:
+            await self._tell_all(ToolsListChanged(), types.ToolListChangedNotification())
+        if now.prompts != before.prompts:
+            await self._tell_all(PromptsListChanged(), types.PromptListChangedNotification())
+        if now.resources != before.resources or _have_other_names(before.files, now.files):
+            await self._tell_all(ResourcesListChanged(), types.ResourceListChangedNotification())
+        await self._tell_updates(before.files, now.files)
+
+    async def _end_idle(self) -> None:
+        for visit in self._hall.find_idle():
+            await anyio.to_thread.run_sync(visit.end)
+
+    def _see(self) -> _Seen | None:
+        """Return what there is now; what there was, if nobody is there to be told: None before anybody was."""
+        runtime, agent = self._hall.runtime, self._hall.options.agent
+        if not self._hall.visits:
+            return self._seen
+        view = runtime.view(agent)
+        published = self._hall.publish(view)
+        told = [skill for skill in view.visible if skill.id in self._hall.told]
+        files = {
+            published.root(skill): {file.path: file.sha256 for file in runtime.files(skill).files} for skill in told
+        }
+        if view is self._view and self._seen is not None:
+            return replace(self._seen, files=files)
+        self._view = view
+        resources = frozenset((root, skill.name, skill.description) for root, skill in published.by_root.items())
+        return _Seen(view.names(), make_prompts(view), resources, files)
+
+    async def _tell_all(self, event: ServerEvent, notification: types.ServerNotification) -> None:
+        await _publish(self._hall, event)
+        for visit in self._hall.visits:
+            await _notify(visit, notification)
+
+    async def _tell_updates(self, before: Mapping[str, _Files], now: Mapping[str, _Files]) -> None:
+        """Tell of files that are others, or gone, to those who look at them."""
+        wanted = {*self._hall.listened, *(uri for visit in self._hall.visits for uri in visit.subscribed)}
+        if not wanted:
+            return
+        for root, files in before.items():
+            after = now.get(root, {})  # Of a skill that is gone, every file is.
+            changed = {path for path, sha256 in files.items() if after.get(path) != sha256}
+            for uri in (make_file_uri(root, path) for path in changed):
+                if uri in wanted:
+                    await self._tell_update(uri)
+
+    async def _tell_update(self, uri: str) -> None:
+        await _publish(self._hall, ResourceUpdated(uri))
+        told = types.ResourceUpdatedNotification(params=types.ResourceUpdatedNotificationParams(uri=uri))
+        for visit in self._hall.visits:
+            if uri in visit.subscribed:
+                await _notify(visit, told)
+
+
+async def _attempt(work: Callable[[], Awaitable[None]], *, otherwise: str) -> None:
+    """Do something; if it fails, log what cannot be done."""
+    try:
+        await work()
+    except ProwessError as error:
+        _LOG.warning("%s: %s", otherwise, error.message)
+    except Exception:  # noqa: BLE001 - whoever watches must not end the server
+        _LOG.exception("%s", otherwise)
+
+
+def _have_other_names(before: Mapping[str, _Files], now: Mapping[str, _Files]) -> bool:
+    """Whether a skill that was looked at both times has got files, or lost some."""
+    return any(files.keys() != now[root].keys() for root, files in before.items() if root in now)
+
+
+async def _publish(hall: Hall, event: ServerEvent) -> None:
+    await hall.bus.publish(event)
+
+
+async def _notify(visit: Visit, notification: types.ServerNotification) -> None:
+    """Tell a client that has not asked for a stream; one that is gone is not told."""
+    if visit.peer is None:
+        return
+    try:
+        await visit.peer.send_notification(notification)
+    except (MCPError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        _LOG.debug("a client was not told of a change: it is gone")

@@ -1,0 +1,55 @@
+"""A folder with skills, and runtimes that serve them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from prowess.runtime import Runtime
+from tests.skills_on_disk import Home, write_skill
+from tests.surfaces.mcp.connecting import LEGACY, MODERN
+
+PNG = b"\x89PNG\r\n\x1a\n\0picture"
+SLOW = "import sys, time\nfor n in range(3):\n    print('line', n, flush=True)\n    time.sleep(0.25)\n"
+
+
+@pytest.fixture
+def skills(home: Home) -> Path:
+    """Skills that whoever starts the server names, so that nobody is asked before one is used."""
+    root = home.project / "skills"
+    files: dict[str, str | bytes] = {
+        "references/guide.md": "# Guide\nRead me.\n",
+        "assets/picture.png": PNG,
+        "assets/data.bin": b"\0\1\2",
+        "scripts/slow.py": SLOW,
+        "scripts/wait.py": "import time\nprint('ready', flush=True)\ntime.sleep(60)\n",
+    }
+    write_skill(root, "greet", description="Greets people. Use when greeting.", body="Greet $ARGUMENTS.\n", files=files)
+    write_skill(root, "office/tables", description="Makes tables. Use for tables.", body="Make a table.\n")
+    return root
+
+
+@pytest.fixture
+def runtime(skills: Path) -> Iterator[Runtime]:
+    with Runtime.open(skills=[skills]) as opened:
+        yield opened
+
+
+@pytest.fixture
+def wary(home: Home) -> Iterator[Runtime]:
+    """A runtime whose one skill is the user's own, and asked about before it is used."""
+    write_skill(
+        home.path / ".agents" / "skills",
+        "careful",
+        description="Is careful. Use with care.",
+        body="Be careful.\n",
+        files={"notes.md": "Some notes.\n", "scripts/run.py": "print('it ran')\n"},
+    )
+    with Runtime.open() as opened:
+        yield opened
+
+
+@pytest.fixture(params=[LEGACY, MODERN])
+def mode(request: pytest.FixtureRequest) -> str:
+    """How a client and a server agree on the protocol."""
+    return request.param

@@ -1,0 +1,121 @@
+"""Skills for subagents over MCP: worked by the model of the settings, if there is one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import mcp_types as types
+import pytest
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+
+from prowess.runtime import Runtime
+from tests.agent.openai_server import ScriptedServer, fail, say
+from tests.skills_on_disk import Home, write_skill
+from tests.surfaces.mcp.connecting import Person, connect, with_client
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def root(home: Home) -> Path:
+    write_skill(home.path / ".agents" / "skills", "deep", extra="context: fork\n", body="Dig deep.\n")
+    return home.path
+
+
+@pytest.fixture
+def served(home: Home, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with ScriptedServer(lambda body: say("Dug.") if "Dig deep." in str(body["messages"]) else fail(500)) as server:
+        home.write_settings(f'model = "openai-chat:scripted"\nmodel_url = "{server.url}"\n')
+        yield server
+
+
+def _text(result: types.CallToolResult) -> str:
+    return "".join(block.text for block in result.content if isinstance(block, types.TextContent))
+
+
+async def _dig(client: Client) -> types.CallToolResult:
+    return await client.call_tool("activate_skill", {"name": "deep", "arguments": "Dig here."})
+
+
+def test_subagent_of_our_own_model_works_the_skill(served: ScriptedServer, mode: str) -> None:
+    person = Person(["allow-once"])
+    with Runtime.open() as runtime:
+        result = with_client(_dig, connect(runtime, mode=mode, person=person))
+    assert (_text(result), result.is_error) == ("Dug.", False)
+    assert result.structured_content["outcome"] == "answered"
+    assert "a subagent works it, with this prompt: Dig here." in person.asked[0]
+    assert len(person.asked) == 1
+    assert len(served.requests) == 1
+
+
+def test_refused_subagent_is_a_result(served: ScriptedServer, mode: str) -> None:
+    with Runtime.open() as runtime:
+        result = with_client(_dig, connect(runtime, mode=mode, person=Person(["refuse-once"])))
+        nobody = with_client(_dig, connect(runtime, mode=mode))
+    assert result.is_error
+    assert "refused" in _text(result)
+    assert nobody.is_error
+    assert "consent" in _text(nobody)
+    assert served.requests == []
+
+
+def test_other_skills_are_activated_as_ever(served: ScriptedServer, home: Home, mode: str) -> None:
+    write_skill(home.path / ".agents" / "skills", "plain", body="Be plain.\n")
+
+    async def work(client: Client) -> types.CallToolResult:
+        return await client.call_tool("activate_skill", {"name": "plain"})
+
+    with Runtime.open() as runtime:
+        result = with_client(work, connect(runtime, mode=mode, person=Person(["allow-once"])))
+    assert "Be plain." in _text(result)
+    assert served.requests == []
+
+
+async def _call_for(client: Client) -> types.GetPromptResult:
+    return await client.get_prompt("deep", {"arguments": "Dig here."})
+
+
+def _said(result: types.GetPromptResult) -> str:
+    (message,) = result.messages
+    assert isinstance(message.content, types.TextContent)
+    return message.content.text
+
+
+def test_prompt_gives_the_answer_of_a_subagent_of_our_own_model(served: ScriptedServer, mode: str) -> None:
+    person = Person(["allow-once"])
+    with Runtime.open() as runtime:
+        said = _said(with_client(_call_for, connect(runtime, mode=mode, person=person)))
+    assert said == "[A subagent has worked the skill deep on: Dig here.\nThis is its answer.]\n\nDug."
+    assert len(person.asked) == 1
+    assert len(served.requests) == 1
+
+
+def test_prompt_whose_subagent_is_refused_is_an_error(served: ScriptedServer, mode: str) -> None:
+    async def work(client: Client) -> str:
+        with pytest.raises(MCPError) as caught:
+            await _call_for(client)
+        return caught.value.error.message
+
+    with Runtime.open() as runtime:
+        assert "refused" in with_client(work, connect(runtime, mode=mode, person=Person(["refuse-once"])))
+    assert served.requests == []
+
+
+@pytest.mark.usefixtures("root")
+def test_prompt_is_handed_to_the_client_where_there_is_no_model(mode: str) -> None:
+    with Runtime.open() as runtime:
+        said = _said(with_client(_call_for, connect(runtime, mode=mode, person=Person(["allow-once"]))))
+    assert said.startswith("[This skill is meant for a subagent of its own")
+    assert "Dig deep." in said
+
+
+def test_prompt_without_arguments_is_handed_to_the_client_though_there_is_a_model(served: ScriptedServer) -> None:
+    async def work(client: Client) -> types.GetPromptResult:
+        return await client.get_prompt("deep")
+
+    with Runtime.open() as runtime:
+        said = _said(with_client(work, connect(runtime, person=Person(["allow-once"]))))
+    assert said.startswith("[This skill is meant for a subagent of its own. Follow the instructions yourself")
+    assert "Dig deep." in said
+    assert served.requests == []
