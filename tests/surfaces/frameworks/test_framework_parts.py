@@ -1,0 +1,98 @@
+"""What single frameworks have besides: LangChain without an event loop, tools by themselves, caches of providers."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from prowess.activation.consent import Answer
+from prowess.runtime import Runtime
+from tests.agent.openai_replies import call, say
+from tests.runtime.people import Person
+from tests.surfaces.frameworks.drivers import INSTRUCTIONS
+from tests.surfaces.frameworks.model_servers import serve_model
+
+pytestmark = pytest.mark.slow
+
+_ACTIVATE = call("activate_skill", {"name": "painting"})
+
+
+def test_langchain_agent_works_without_an_event_loop(runtime: Runtime) -> None:
+    import httpx
+    from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
+    from langchain_core.messages import HumanMessage
+    from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
+
+    from prowess.frameworks import LangChainSkills
+
+    with (
+        serve_model("openai", _ACTIVATE, say("Painted.")) as server,
+        httpx.Client() as client,
+        runtime.session("chat") as session,
+    ):
+        model = ChatOpenAI(model="scripted", base_url=server.url, api_key=SecretStr("none"), http_client=client)
+        agent: Any = create_agent(model, system_prompt=INSTRUCTIONS, middleware=[LangChainSkills(session)])
+        result = agent.invoke({"messages": [HumanMessage("/painting The wall.")]})
+    assert result["messages"][-1].text == "Painted."
+    assert "Paint with red." in server.asked[0].messages[0]
+    assert "already active" in server.asked[1].results[0].text
+
+
+def test_langchain_tools_work_by_themselves_and_tell_refusals_as_errors(runtime: Runtime) -> None:
+    from prowess.frameworks import make_langchain_tools
+
+    with runtime.session("chat", asker=Person(Answer.REFUSE_ONCE, Answer.ALLOW_ONCE)) as session:
+        (activate,) = [tool for tool in make_langchain_tools(session) if tool.name == "activate_skill"]
+        asked = {"type": "tool_call", "id": "1", "name": "activate_skill", "args": {"name": "painting"}}
+        refused = activate.invoke(asked)
+        allowed = anyio.run(activate.ainvoke, asked)
+    assert (refused.status, allowed.status) == ("error", "success")
+    assert "Paint with red." in allowed.text
+
+
+def test_pydantic_ai_toolset_works_without_the_capability(runtime: Runtime) -> None:
+    from openai import AsyncOpenAI
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    from prowess.frameworks import PydanticAIToolset
+
+    async def lead() -> str:
+        async with AsyncOpenAI(base_url=server.url, api_key="none") as client:
+            model = OpenAIChatModel("scripted", provider=OpenAIProvider(openai_client=client))
+            agent = Agent(model, instructions=INSTRUCTIONS, toolsets=[PydanticAIToolset(session)])
+            return (await agent.run("/painting The wall.")).output
+
+    with serve_model("openai", _ACTIVATE, say("Painted.")) as server, runtime.session("chat") as session:
+        assert anyio.run(lead) == "Painted."
+    assert server.asked[0].messages == ("/painting The wall.",)
+    assert "Paint with red." in server.asked[1].results[0].text
+
+
+def test_anthropic_keeps_what_stays_in_its_cache_when_a_skill_becomes_active(runtime: Runtime) -> None:
+    from anthropic.types import MessageParam
+
+    from prowess.frameworks import AnthropicSkills
+
+    with runtime.session("chat") as session:
+        skills, no_messages = AnthropicSkills(session), list[MessageParam]()
+        before = anyio.run(skills.request, no_messages)
+        session.activate("painting")
+        after = anyio.run(skills.request, no_messages)
+    assert "system" in before
+    assert "system" in after
+    (standing,) = before["system"]
+    assert after["system"][0] == standing
+    assert standing.get("cache_control") == {"type": "ephemeral"}
+    assert "cache_control" not in after["system"][1]
+
+
+def test_openai_agent_stays_what_it_is_when_it_is_cloned(runtime: Runtime) -> None:
+    from prowess.frameworks import OpenAIAgent
+
+    with runtime.session("chat") as session:
+        clone = OpenAIAgent(name="one", session=session).clone(name="two")
+        assert isinstance(clone, OpenAIAgent)
+        assert (clone.name, clone.session) == ("two", session)
