@@ -1,0 +1,1 @@
+"""What stands before every request: hosts and origins, the login, limits, headers, and failures told well."""

@@ -1,0 +1,145 @@
+// The conversations beside the chat: search, rename, delete, and the drawer on narrow screens.
+
+import { ask, path } from "./asking.js";
+
+const list = document.getElementById("conversations");
+const empty = document.getElementById("no-conversations");
+const search = document.getElementById("find");
+const sidebar = document.getElementById("sidebar");
+const opener = document.getElementById("open-sidebar");
+const veil = document.getElementById("veil");
+const dialog = document.getElementById("delete-dialog");
+const row = document.getElementById("conversation-row");
+const PAUSE_MS = 150;
+
+export class Sidebar {
+  constructor({ current, say, left }) {
+    this.current = current;
+    this.say = say;
+    this.left = left;
+    this.asked = 0;
+    let timer = 0;
+    search.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => this.refresh(), PAUSE_MS);
+    });
+    list.addEventListener("click", (event) => {
+      const item = event.target.closest("li");
+      if (event.target.closest("[data-rename]")) this.rename(item);
+      if (event.target.closest("[data-delete]")) this.remove(item);
+    });
+    opener.addEventListener("click", () => this.toggle(!sidebar.classList.contains("open")));
+    veil.addEventListener("click", () => this.toggle(false));
+    for (const place of [sidebar, opener]) {
+      place.addEventListener("keydown", (event) => {
+        if (event.key === "Escape" && sidebar.classList.contains("open")) this.toggle(false);
+      });
+    }
+  }
+
+  toggle(isOpen) {
+    sidebar.classList.toggle("open", isOpen);
+    veil.hidden = !isOpen;
+    opener.setAttribute("aria-expanded", String(isOpen));
+    if (isOpen) search.focus();
+    else opener.focus();
+  }
+
+  async refresh() {
+    if (list.querySelector("input")) return; // Somebody is typing a name.
+    const number = ++this.asked;
+    const query = search.value.trim();
+    try {
+      const { conversations } = await ask("GET", `/api/conversations?query=${encodeURIComponent(query)}`);
+      if (number === this.asked) this.show(conversations, query);
+    } catch (error) {
+      this.say(error.words ?? String(error));
+    }
+  }
+
+  show(conversations, query) {
+    const focused = document.activeElement?.closest?.("#conversations li")?.dataset.id;
+    list.replaceChildren(...conversations.map((one) => this.make(one)));
+    if (focused) [...list.children].find((item) => item.dataset.id === focused)?.querySelector("a").focus();
+    empty.hidden = conversations.length > 0;
+    empty.textContent = query ? "No conversation fits." : "No conversations yet.";
+  }
+
+  make({ id, title, busy }) {
+    const item = row.content.firstElementChild.cloneNode(true);
+    const link = item.querySelector("a");
+    const name = title || "Without a title";
+    item.dataset.id = id;
+    link.href = `/chat/${encodeURIComponent(id)}`;
+    link.querySelector(".name").textContent = name;
+    item.querySelector("[data-rename]").setAttribute("aria-label", `Rename ${name}`);
+    item.querySelector("[data-delete]").setAttribute("aria-label", `Delete ${name}`);
+    if (busy) {
+      const mark = document.createElement("span");
+      mark.className = "busy";
+      mark.title = "Working";
+      link.append(mark);
+    }
+    if (id === this.current()) {
+      item.classList.add("current");
+      link.setAttribute("aria-current", "page");
+    }
+    return item;
+  }
+
+  rename(item) {
+    const link = item.querySelector("a");
+    const field = document.createElement("input");
+    field.className = "field";
+    field.value = link.querySelector(".name").textContent;
+    field.maxLength = 200;
+    field.setAttribute("aria-label", "New name");
+    link.hidden = true;
+    link.before(field);
+    field.select();
+    let isOver = false;
+    const end = async (isKept) => {
+      if (isOver) return;
+      isOver = true;
+      const title = field.value.trim();
+      field.remove();
+      link.hidden = false;
+      link.focus();
+      if (!isKept || !title) return;
+      try {
+        await ask("PATCH", path("conversations", item.dataset.id), { title });
+        await this.refresh();
+      } catch (error) {
+        this.say(error.words ?? String(error));
+      }
+    };
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.isComposing) end(true);
+      if (event.key === "Escape") {
+        event.stopPropagation();
+        end(false);
+      }
+    });
+    field.addEventListener("blur", () => end(true));
+  }
+
+  remove(item) {
+    document.getElementById("delete-name").textContent = item.querySelector(".name").textContent;
+    dialog.returnValue = "no";
+    dialog.addEventListener(
+      "close",
+      async () => {
+        if (dialog.returnValue !== "yes") return;
+        try {
+          await ask("DELETE", path("conversations", item.dataset.id));
+          if (item.dataset.id === this.current()) this.left();
+          else await this.refresh();
+        } catch (error) {
+          this.say(error.words ?? String(error));
+        }
+      },
+      { once: true },
+    );
+    dialog.showModal();
+  }
+}

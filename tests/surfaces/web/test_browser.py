@@ -1,0 +1,453 @@
+"""The web app in a real browser, with a real server and a real sandbox."""
+
+import re
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+
+from tests.agent.openai_server import Reply, ScriptedServer, call, hang, say
+from tests.runtime.opening import ONLY_MINE
+from tests.skills_on_disk import Home, write_skill
+from tests.surfaces.web.browsing import Visitor, browser, find_serious_faults
+from tests.surfaces.web.chatting import answer, cards, finished, is_in_view, send
+from tests.surfaces.web.server import RunningServer, ServerStarter
+
+__all__ = ["browser"]
+
+pytestmark = pytest.mark.slow
+
+NAME = "skills-system-validation"
+PROCEDURE = f"/{NAME} Do the whole procedure, and run scripts/echo.sh with 'plum' and 'two words'."
+SCRIPTED = "openai-chat:scripted"
+
+
+@pytest.fixture
+def server(home: Home, servers: ServerStarter) -> RunningServer:
+    """A server as `make run` starts it: embedded defaults, the offline model, the bundled skills."""
+    return servers.start()
+
+
+@pytest.fixture
+def visitor(browser: Browser, server: RunningServer) -> Generator[Visitor]:
+    with Visitor.at(browser, server) as visitor:
+        yield visitor
+
+
+def _expand_and_copy(page: Page, card: Locator, label: str) -> str:
+    """Unfold a part of a card that is folded, and return what its button copies."""
+    section = card.locator("details.section", has_text=label)
+    if section.get_attribute("open") is None:
+        expect(section.locator(".section-body")).to_be_hidden()
+        section.locator("summary").click()
+    expect(section.locator(".section-body")).to_be_visible()
+    section.locator(".section-tools [data-copy]").click()
+    expect(section.locator(".section-tools [data-copy]")).to_have_text("Copied")
+    page.locator("#message").press("Control+V")  # No page may read the clipboard; a person pastes it.
+    pasted = page.input_value("#message")
+    page.fill("#message", "")
+    return pasted
+
+
+@pytest.mark.requirement("R71", "R109", "R110", "K1")
+def test_conformance_skill_passes_with_its_cards_and_shows_the_same_after_a_reload(
+    browser: Browser, server: RunningServer
+) -> None:
+    with Visitor.at(browser, server, permissions=["clipboard-write"]) as visitor:
+        _pass_conformance(visitor.open())
+
+
+def _pass_conformance(page: Page) -> None:
+    send(page, PROCEDURE)
+    question = page.locator("form.consent")
+    expect(question.locator("h3")).to_contain_text("echo.sh")
+    expect(question).to_contain_text("It runs in a sandbox")
+    answer(page, "allow-once")
+    finished(page)
+    expect(cards(page, "read")).to_have_count(2)
+    expect(cards(page, "read", "failed")).to_have_count(8)
+    expect(cards(page, "run")).to_have_count(1)
+    expect(cards(page, "run")).to_contain_text("Exit status")
+    expect(cards(page, "run")).to_contain_text("ARGUMENT: two words")
+    activation = cards(page, "activate")
+    expect(activation).to_have_count(1)
+    expect(activation.locator(".subject")).to_have_text(NAME)
+    expect(activation.locator(".facts")).to_contain_text(f"core:{NAME}")
+    expect(activation.locator(".badge")).to_have_count(0)
+    expect(activation.locator("details[open]")).to_have_count(0)
+    expect(page.locator(".consent-answered")).to_contain_text("allowed this once")
+    expect(page.locator("#chips")).to_contain_text(NAME)
+    before = re.sub(r"\s+", " ", page.locator("#blocks").inner_text())
+    page.reload()
+    finished(page)
+    assert re.sub(r"\s+", " ", page.locator("#blocks").inner_text()) == before
+    assert "scripts/echo.sh" in _expand_and_copy(page, activation, "Instructions")
+    assert _expand_and_copy(page, cards(page, "read").first, "Content").strip()
+    assert "ARGUMENT: two words" in _expand_and_copy(page, cards(page, "run"), "Output")
+
+
+def test_refused_script_looks_refused(visitor: Visitor) -> None:
+    page = visitor.open()
+    send(page, PROCEDURE)
+    answer(page, "refuse-once")
+    finished(page)
+    expect(cards(page, "run", "refused")).to_have_count(1)
+    expect(cards(page, "run", "refused")).to_contain_text("Refused")
+
+
+@pytest.mark.requirement("K1")
+def test_consent_is_operated_by_the_keyboard(visitor: Visitor) -> None:
+    page = visitor.open()
+    send(page, PROCEDURE)
+    expect(page.locator("form.consent h3")).to_be_focused()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset.answer || ''") == "allow-once":
+            break
+    page.keyboard.press("Enter")
+    finished(page)
+    expect(cards(page, "run")).to_have_count(1)
+
+
+def _paint(home: Home, body: str, **files: str) -> Path:
+    home.write_settings(ONLY_MINE)
+    return write_skill(
+        home.path / ".agents" / "skills",
+        "painting",
+        description="Paints walls. Use for walls.",
+        body=body,
+        files={"references/colours.md": "red\nblue\n", **files},
+    )
+
+
+@pytest.mark.requirement("K1")
+def test_changed_skill_asks_again_and_shows_what_has_changed(
+    browser: Browser, home: Home, servers: ServerStarter
+) -> None:
+    _paint(home, "Paint with red.\n")
+    with Visitor.at(browser, servers.start()) as visitor:
+        page = visitor.open()
+        send(page, "/painting Paint the wall.")
+        answer(page, "allow-always")
+        finished(page)
+        _paint(home, "Paint with blue.\n")
+        page.goto(page.url.split("/chat/")[0] + "/")
+        send(page, "/painting Paint the wall.")
+        question = page.locator("form.consent")
+        expect(question.locator(".changed")).to_contain_text("SKILL.md")
+        expect(question.locator(".diff del")).to_contain_text("Paint with red.")
+        expect(question.locator(".diff ins")).to_contain_text("Paint with blue.")
+        question.locator(".changes").scroll_into_view_if_needed()
+        answer(page, "allow-for-session")
+        finished(page)
+        expect(page.locator("#chips")).to_contain_text("painting")
+
+
+@pytest.mark.requirement("R71")
+def test_card_of_a_skill_that_the_user_calls_for_shows_what_the_model_gets(
+    browser: Browser, home: Home, servers: ServerStarter
+) -> None:
+    _paint(home, "Paint with *red*.\n" + "And wait.\n" * 1_000)
+    home.write_settings(f'{ONLY_MINE}[activation]\nconsent = "never"\n[limits]\nmax_skill_md_bytes = 2000\n')
+    with Visitor.at(browser, servers.start()) as visitor:
+        page = visitor.open()
+        send(page, "/painting Paint the wall.")
+        finished(page)
+        card = cards(page, "activate")
+        expect(card).to_contain_text("agents:painting")
+        expect(card.locator(".facts")).to_contain_text("you")
+        expect(card.locator(".badge")).to_have_text("truncated")
+        expect(card.locator(".prose")).to_be_hidden()
+        card.locator("summary").press("Enter")
+        expect(card.locator(".prose em")).to_have_text("red")
+        expect(card.locator(".prose")).to_contain_text("[Cut: the first 2,000 of")
+        card.locator("[data-raw]").click()
+        expect(card.locator(".raw")).to_contain_text('<skill_content name="painting">')
+
+
+_BIG = "".join(f"Coat {number}: red.\n" for number in range(60))
+
+
+@pytest.mark.requirement("K1")
+@pytest.mark.parametrize("width", [1280, 380])
+def test_question_that_is_taller_than_the_page_is_shown_from_its_start(
+    browser: Browser, home: Home, servers: ServerStarter, width: int
+) -> None:
+    _paint(home, _BIG)
+    with Visitor.at(browser, servers.start(), viewport={"width": width, "height": 600}) as visitor:
+        page = visitor.open()
+        send(page, "/painting Paint the wall.")
+        answer(page, "allow-always")
+        finished(page)
+        _paint(home, _BIG.replace("red", "blue"), **{f"references/{number}.md": "x" for number in range(12)})
+        page.goto(page.url.split("/chat/")[0] + "/")
+        send(page, "/painting Paint the wall.")
+        heading = page.locator("form.consent h3")
+        expect(heading).to_be_focused()
+        expect(page.locator("form.consent .diff").first).to_be_visible()
+        page.wait_for_timeout(500)
+        assert page.locator("form.consent").evaluate("(form) => form.offsetHeight") > 600
+        assert is_in_view(heading)
+        page.reload()
+        expect(heading).to_be_focused()
+        page.wait_for_timeout(500)
+        assert is_in_view(heading)
+        answer(page, "allow-once")
+        finished(page)
+        expect(page.locator("form.consent")).to_have_count(0)
+        expect(page.locator("#blocks > :last-child")).to_be_in_viewport()
+
+
+def test_two_tabs_show_the_same_and_only_one_can_answer(visitor: Visitor) -> None:
+    first = visitor.open()
+    send(first, PROCEDURE)
+    expect(first.locator("form.consent")).to_be_visible()
+    second = visitor.open("/chat/" + first.url.rpartition("/chat/")[2])
+    expect(second.locator("form.consent")).to_be_visible()
+    answer(second, "allow-once")
+    expect(first.locator("form.consent")).to_have_count(0)
+    for page in (first, second):
+        finished(page)
+        expect(page.locator(".consent-answered")).to_have_count(1)
+        expect(cards(page, "run")).to_have_count(1)
+
+
+@pytest.fixture
+def slow_model() -> Generator[ScriptedServer]:
+    """A model that says half of its answer, waits, and says the rest."""
+
+    def script(body: dict[str, object]) -> Reply:
+        return say("The first half, ") + hang(4) + say("and the *second* half.\n\n```python\nprint(1)\n```\n")
+
+    with ScriptedServer(script) as model:
+        yield model
+
+
+def _start_slowly(servers: ServerStarter, model: ScriptedServer, **env: str) -> RunningServer:
+    return servers.start("--model", SCRIPTED, env={"PROWESS_MODEL_URL": model.url, "OPENAI_API_KEY": "none", **env})
+
+
+def test_reload_in_the_middle_of_an_answer_goes_on_with_it(
+    browser: Browser, home: Home, servers: ServerStarter, slow_model: ScriptedServer
+) -> None:
+    with Visitor.at(browser, _start_slowly(servers, slow_model)) as visitor:
+        page = visitor.open()
+        send(page, "Tell me.")
+        expect(page.locator("#blocks")).to_contain_text("The first half,")
+        page.reload()
+        expect(page.locator("#blocks")).to_contain_text("The first half,")
+        expect(page.locator("#stop")).to_be_visible()
+        finished(page)
+        expect(page.locator("#blocks")).to_contain_text("and the second half.")
+        assert page.locator("#blocks").inner_text().count("The first half,") == 1
+        expect(page.locator("#blocks em")).to_have_text("second")
+        assert len(slow_model.requests) == 1
+
+
+def test_stop_ends_an_answer_and_the_next_message_is_answered(
+    browser: Browser, home: Home, servers: ServerStarter, slow_model: ScriptedServer
+) -> None:
+    with Visitor.at(browser, _start_slowly(servers, slow_model)) as visitor:
+        page = visitor.open()
+        send(page, "Tell me.")
+        expect(page.locator("#blocks")).to_contain_text("The first half,")
+        page.click("#stop")
+        finished(page)
+        expect(page.locator("#blocks")).to_contain_text("Stopped")
+        send(page, "Again.")
+        expect(page.locator("#blocks")).to_contain_text("and the second half.")
+
+
+@pytest.mark.requirement("R36")
+def test_skill_added_on_disk_appears_without_a_reload(visitor: Visitor, home: Home) -> None:
+    page = visitor.open("/skills")
+    expect(page.locator("table")).to_contain_text("repo-survey")
+    write_skill(home.path / ".agents" / "skills", "glazing", description="Glazes windows. Use for windows.")
+    expect(page.locator("table")).to_contain_text("glazing")
+    chat = visitor.open()
+    chat.locator("#message").press_sequentially("/gla")
+    expect(chat.locator("#completions")).to_contain_text("Glazes windows.")
+
+
+def test_list_of_skills_listens_again_after_it_was_sent_away(visitor: Visitor, home: Home) -> None:
+    page = visitor.open()
+    refusals = [429, 429]
+
+    def refuse_at_first(route: Route) -> None:
+        if refusals:
+            route.fulfill(status=refusals.pop(), content_type="application/json", body="{}")
+        else:
+            route.continue_()
+
+    page.route("**/api/changes", refuse_at_first)
+    page.goto(f"{page.url}skills")
+    expect(page.locator("#call-failed")).to_contain_text("trying again")
+    expect(page.locator("#call-failed")).to_be_hidden()
+    write_skill(home.path / ".agents" / "skills", "glazing", description="Glazes windows. Use for windows.")
+    expect(page.locator("table")).to_contain_text("glazing")
+
+
+def test_second_visit_fetches_no_file_again(visitor: Visitor) -> None:
+    page = visitor.open("/skills")
+    sizes = """() => performance.getEntriesByType("resource").filter((one) => one.name.includes("/static/"))
+        .map((one) => one.transferSize)"""
+    page.goto(page.url)
+    expect(page.locator("table")).to_contain_text("repo-survey")
+    assert set(page.evaluate(sizes)) == {0}
+
+
+def test_completion_is_chosen_by_the_keyboard(visitor: Visitor) -> None:
+    page = visitor.open()
+    page.locator("#message").press_sequentially("/sched")
+    expect(page.locator("#completions [role=option]")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.locator("#message")).to_have_value("/scheduling ")
+    expect(page.locator("#completions")).to_be_hidden()
+
+
+def test_active_skill_is_looked_at_and_switched_off(visitor: Visitor) -> None:
+    page = visitor.open()
+    send(page, "/scheduling")
+    page.locator("#chips button").click()
+    expect(page.locator("#skill-dialog")).to_contain_text("core:scheduling")
+    page.locator("#skill-dialog button[value=deactivate]").click()
+    expect(page.locator("#chips button")).to_have_count(0)
+
+
+def test_conversations_are_renamed_searched_and_deleted(visitor: Visitor) -> None:
+    page = visitor.open()
+    for text in ("/scheduling every second Tuesday", "/repo-survey look here"):
+        page.click("#new")
+        send(page, text)
+        finished(page)
+    rows = page.locator("#conversations li")
+    expect(rows).to_have_count(2)
+    row = page.locator("#conversations li", has_text="scheduling")
+    row.hover()
+    row.locator("[data-rename]").click()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Meetings")
+    page.keyboard.press("Enter")
+    expect(page.locator("#conversations")).to_contain_text("Meetings")
+    page.fill("#find", "second tuesday")
+    expect(rows).to_have_count(1)
+    page.fill("#find", "")
+    expect(rows).to_have_count(2)
+    row = page.locator("#conversations li", has_text="Meetings")
+    row.hover()
+    row.locator("[data-delete]").click()
+    page.locator("#delete-dialog button[value=yes]").click()
+    expect(rows).to_have_count(1)
+
+
+PAGES = {"chat": "/", "skills": "/skills", "skill": "/skills/core--scheduling", "budget": "/budget", "usage": "/usage"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 380])
+def test_pages_fit_and_a_screen_reader_finds_its_way(
+    browser: Browser, server: RunningServer, scheme: str, width: int
+) -> None:
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
+    with Visitor.at(browser, server, **options) as visitor:
+        for name, path in PAGES.items():
+            page = visitor.open(path)
+            page.wait_for_load_state("load")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than the screen"
+            assert (name, find_serious_faults(page)) == (name, [])
+            page.close()
+
+
+def test_cards_and_questions_are_read_well_by_a_screen_reader(visitor: Visitor) -> None:
+    page = visitor.open()
+    send(page, PROCEDURE)
+    expect(page.locator("form.consent")).to_be_visible()
+    for _ in range(2):
+        assert find_serious_faults(page) == []
+        if page.locator("form.consent").count():
+            answer(page, "allow-once")
+            finished(page)
+
+
+def test_first_page_is_small(visitor: Visitor) -> None:
+    page = visitor.open()
+    expect(page.locator("#send")).to_be_visible()
+    sizes = page.evaluate(
+        """() => Object.fromEntries(["navigation", "resource"].flatMap((kind) => performance.getEntriesByType(kind))
+            .map((one) => [one.name.split("/").at(-1), one.decodedBodySize]))"""
+    )
+    assert {"", "chat.js", "asking.js", "prowess.css"} <= {name for name, size in sizes.items() if size}
+    assert sum(sizes.values()) < 100_000
+
+
+def test_wish_for_dark_colours_is_kept(visitor: Visitor) -> None:
+    page = visitor.open()
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    for _ in range(3):
+        page.click("#theme")
+        if page.evaluate("document.documentElement.dataset.theme") == "dark":
+            break
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert dark != light
+    page.reload()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+
+
+@pytest.mark.requirement("R93")
+def test_subagent_is_nested_in_the_card_that_called_for_it(
+    browser: Browser, home: Home, servers: ServerStarter
+) -> None:
+    home.write_settings(f'{ONLY_MINE}[activation]\nconsent = "never"\n')
+    write_skill(
+        home.path / ".agents" / "skills",
+        "painting",
+        description="Paints walls. Use for walls.",
+        extra="sandbox: true\n",
+        body="Paint.\n",
+    )
+
+    def script(body: dict[str, object]) -> Reply:
+        messages = str(body["messages"])
+        if "You are a subagent" in messages:
+            return say("The wall is red.")
+        return (
+            say("It is painted.")
+            if "The wall is red." in messages
+            else call("activate_skill", {"name": "painting", "arguments": "Paint the wall."})
+        )
+
+    with ScriptedServer(script) as model, Visitor.at(browser, _start_slowly(servers, model)) as visitor:
+        page = visitor.open()
+        send(page, "Have the wall painted.")
+        finished(page)
+        expect(cards(page, "activate")).to_have_count(1)
+        expect(cards(page, "activate")).to_contain_text("The wall is red.")
+        expect(page.locator("#blocks")).to_contain_text("It is painted.")
+
+
+HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+
+
+@pytest.mark.requirement("R45")
+def test_nothing_that_a_skill_says_acts_in_a_page(browser: Browser, home: Home, servers: ServerStarter) -> None:
+    home.write_settings(f'{ONLY_MINE}[activation]\nconsent = "never"\n')
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="document.title=3"><script>document.title=4</script></svg>'
+    folder = write_skill(
+        home.path / ".agents" / "skills",
+        "hostile",
+        description=f"'Hostile {HOSTILE} [x](javascript:alert(1))'",
+        body=f"{HOSTILE}\n\n[x](javascript:document.title=5) ![y](http://127.0.0.1:9/leak.png)\n\nRead assets/a.svg.\n",
+        files={"assets/a.svg": svg, "assets/a.html": HOSTILE, "assets/<img src=x onerror=alert(1)>.txt": "x"},
+    )
+    assert folder.exists()
+    with Visitor.at(browser, servers.start()) as visitor:
+        page = visitor.open()
+        send(page, "/hostile Read assets/a.svg and assets/a.html of it.")
+        finished(page)
+        for path in ("/skills", "/skills/agents--hostile", "/budget", "/chat/" + page.url.rpartition("/")[2]):
+            shown = visitor.open(path)
+            shown.wait_for_load_state("load")
+            assert not shown.title().isdigit()
+            assert shown.locator("img[src^=http], img[src=x], script:not([src])").count() == 0
+            assert shown.locator("a[href^='javascript:']").count() == 0

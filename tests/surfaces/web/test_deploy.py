@@ -1,0 +1,142 @@
+"""The examples of `docs/deploy.md` fit the code: what they start, the ports, the probes, the names."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from prowess.settings import load_settings
+from prowess.surfaces.cli.commands.serving import command as serve
+from prowess.surfaces.http.options import HttpOptions, check_options
+from prowess.surfaces.web.app import make_app
+from tests.surfaces.web.asgi import ask
+from tests.surfaces.web.conftest import MakeSite
+
+_ROOT = Path(__file__).resolve().parents[3]
+_PAGE = (_ROOT / "docs" / "deploy.md").read_text("utf-8")
+_DOCKERFILE = (_ROOT / "Dockerfile").read_text("utf-8")
+_READS = ("src/prowess/settings/loading.py", "src/prowess/surfaces/cli/commands/serving.py")
+"""Where variables of the environment are read."""
+
+
+def _blocks(language: str, heading: str) -> list[str]:
+    """Return the examples in a language below a heading."""
+    section = _PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+
+
+_COMPOSE: dict[str, Any] = yaml.safe_load(_blocks("yaml", "docker-compose")[0])
+_OBJECTS: dict[str, dict[str, Any]] = {
+    one["kind"]: one for one in yaml.safe_load_all("".join(_blocks("yaml", "Kubernetes")))
+}
+_POD: dict[str, Any] = _OBJECTS["Deployment"]["spec"]["template"]["spec"]
+_CONTAINER: dict[str, Any] = _POD["containers"][0]
+_SERVERS: dict[str, dict[str, Any]] = {
+    name: service for name, service in _COMPOSE["services"].items() if name.startswith("prowess")
+}
+
+
+def _commands() -> Iterator[list[str]]:
+    for service in _SERVERS.values():
+        yield service["command"]
+    yield _CONTAINER["args"]
+
+
+def _read(arguments: list[str]) -> dict[str, Any]:
+    """Return what `prowess serve` makes of arguments; wrong ones are an error."""
+    assert arguments[0] == serve.name
+    with serve.make_context("serve", arguments[1:]) as context:
+        return context.params
+
+
+def _usual_port(home: Path) -> int:
+    return load_settings(environ={"HOME": str(home)}, working_folder=str(home)).web.port
+
+
+def test_examples_start_servers_that_may_be_started() -> None:
+    assert len(_SERVERS) == 2
+    for arguments in _commands():
+        read = _read(arguments)
+        check_options(HttpOptions(host=read["host"], public_url=read["public_url"], token="a" * 32))
+        assert f"https://{_OBJECTS['Ingress']['spec']['rules'][0]['host']}" == read["public_url"]
+        assert read["public_url"].removeprefix("https://") in _blocks("text", "docker-compose")[0]
+
+
+def test_servers_are_reached_at_their_port(tmp_path: Path) -> None:
+    port = _usual_port(tmp_path)
+    assert {read["port"] for read in map(_read, _commands())} == {None}
+    assert [one["containerPort"] for one in _CONTAINER["ports"]] == [port]
+    assert [one["targetPort"] for one in _OBJECTS["Service"]["spec"]["ports"]] == [port]
+    assert f"EXPOSE {port}\n" in _DOCKERFILE
+    named = re.findall(r"(prowess-\d):(\d+)", _PAGE)
+    assert {name for name, _ in named} == set(_SERVERS)
+    assert {int(number) for _, number in named} == {port}
+
+
+def test_service_and_ingress_lead_to_the_pods() -> None:
+    service, deployment = _OBJECTS["Service"], _OBJECTS["Deployment"]["spec"]
+    assert service["spec"]["selector"].items() <= deployment["template"]["metadata"]["labels"].items()
+    assert deployment["selector"]["matchLabels"] == deployment["template"]["metadata"]["labels"]
+    ingress = _OBJECTS["Ingress"]["spec"]
+    (path,) = ingress["rules"][0]["http"]["paths"]
+    backend = path["backend"]["service"]
+    assert (path["path"], backend["name"]) == ("/", service["metadata"]["name"])
+    assert backend["port"]["number"] in [one["port"] for one in service["spec"]["ports"]]
+    assert ingress["tls"][0]["hosts"] == [rule["host"] for rule in ingress["rules"]]
+
+
+def test_probes_are_answered_by_any_name(make_site: MakeSite, tmp_path: Path) -> None:
+    app = make_app(make_site(HttpOptions(token="a" * 32)))
+    probes = {name: _CONTAINER[f"{name}Probe"]["httpGet"] for name in ("liveness", "readiness")}
+    assert {probe["port"] for probe in probes.values()} == {_usual_port(tmp_path)}
+    statuses = {name: ask(app, probe["path"], headers=[("host", "10.1.2.3")]).status for name, probe in probes.items()}
+    assert statuses == {"liveness": 200, "readiness": 503}  # Nobody has opened its conversations.
+    (health,) = re.findall(r"health_uri (\S+)", _blocks("text", "docker-compose")[0])
+    assert health == probes["readiness"]["path"]
+    assert probes["liveness"]["path"] in _DOCKERFILE
+
+
+def test_variables_are_those_that_are_read() -> None:
+    texts = [(_ROOT / path).read_text("utf-8") for path in _READS]
+    known = {name for text in texts for name in re.findall(r'environ\.get\("(PROWESS_\w+)"\)', text)}
+    given = [set(service["environment"]) for service in _SERVERS.values()]
+    given.append({one["name"] for one in _CONTAINER["env"]})
+    for names in given:
+        assert {"PROWESS_DATABASE", "PROWESS_TOKEN"} <= names <= known
+
+
+def test_secrets_volumes_and_the_home_are_there() -> None:
+    secret = _OBJECTS["Secret"]
+    for one in _CONTAINER["env"]:
+        named = one["valueFrom"]["secretKeyRef"]
+        assert (named["name"], named["key"] in secret["stringData"]) == (secret["metadata"]["name"], True)
+    (home,) = re.findall(r"PROWESS_HOME=(\S+)", _DOCKERFILE)
+    assert [(one["name"], one["mountPath"]) for one in _CONTAINER["volumeMounts"]] == [
+        (_POD["volumes"][0]["name"], home)
+    ]
+    for service in _SERVERS.values():
+        ((name, path),) = [text.split(":") for text in service["volumes"]]
+        assert (name in _COMPOSE["volumes"], path) == (True, home)
+
+
+@pytest.mark.parametrize("rights", [_CONTAINER["securityContext"], _POD["securityContext"]], ids=["container", "pod"])
+def test_pod_lets_scripts_have_a_sandbox_and_nothing_else(rights: Mapping[str, Any]) -> None:
+    wanted = {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "Unconfined"},
+        "appArmorProfile": {"type": "Unconfined"},
+        "procMount": "Unmasked",
+    }
+    user = int(re.findall(r"USER (\d+):", _DOCKERFILE)[0])
+    assert rights in (wanted, {"runAsNonRoot": True, "runAsUser": user, "runAsGroup": user, "fsGroup": user})
+    assert _POD["hostUsers"] is False
+
+
+def test_servers_of_docker_compose_let_scripts_have_a_sandbox() -> None:
+    for service in _SERVERS.values():
+        assert {text.partition("=")[0] for text in service["security_opt"]} == {"apparmor", "seccomp", "systempaths"}
+        assert service["cap_drop"] == ["ALL"]
