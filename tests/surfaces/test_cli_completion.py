@@ -57,7 +57,7 @@ def test_skills_of_the_folder_named_before_are_completed(home: Home) -> None:
 
 
 def test_commands_and_options_are_completed(home: Home) -> None:
-    assert _complete("prowess e") == ["plain,eject", "plain,enable"]
+    assert _complete("prowess e") == ["plain,eval", "plain,eject", "plain,export", "plain,enable"]
     assert _complete("prowess disable --t") == ["plain,--to"]
     assert _complete("prowess disable x --to n") == ["plain,name-only"]
 

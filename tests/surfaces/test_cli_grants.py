@@ -11,6 +11,8 @@ from prowess.errors import NotFound, SettingsError
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import call, run, run_on_terminal
 
+pytestmark = pytest.mark.slow
+
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 

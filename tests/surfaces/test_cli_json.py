@@ -12,9 +12,12 @@ import pytest
 from prowess.agent.providers.known_providers import KNOWN_PROVIDERS
 from prowess.policy import PROFILES
 from prowess.skill.problems import KINDS
+from prowess.surfaces.cli.extras import EXTRAS
 from prowess.version import __version__
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.command import Outcome, call, run
+
+pytestmark = pytest.mark.slow
 
 _ROW = {
     "id",
@@ -427,15 +430,7 @@ def test_doctor_says_what_works_here(home: Home) -> None:
         "watching",
         "database",
         "copies",
-        "extra agent",
-        "extra chat",
-        "extra python",
-        "extra postgres",
-        "extra docker",
-        "extra keyring",
-        "extra scripts",
-        "extra tokens",
-        "extra semantic",
+        *(f"extra {extra.name}" for extra in EXTRAS),
         "sandbox bubblewrap",
         "sandbox docker",
         "sandbox podman",

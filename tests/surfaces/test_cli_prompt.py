@@ -217,6 +217,15 @@ def test_why_says_whether_a_query_triggers_the_skill(home: Home, query: str, cod
 
 
 @pytest.mark.requirement("K7")
+def test_why_says_that_a_query_is_too_long_for_the_patterns(home: Home) -> None:
+    vague = [rf"[a-z ]{{0,100}}[b-y ]{{0,90}}[a-x ]{{0,80}}{number}?\d" for number in range(4)]
+    for number in range(40):
+        write_skill(home.project / "skills", f"vague-{number}", extra=f"triggers: {json.dumps({'patterns': vague})}\n")
+    codes = [_codes(_why(home.project / "skills", "vague-0", "--query", query)) for query in ("b c" * 2_700, "b c")]
+    assert codes == [["visible", "not-triggered", "triggers-cut-short"], ["visible", "not-triggered"]]
+
+
+@pytest.mark.requirement("K7")
 def test_why_says_nothing_of_triggers_where_there_are_none(root: Path) -> None:
     assert _codes(_why(root, "alpha", "--query", "anything")) == ["visible"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from prowess.activation.consent import Question
 from prowess.activation.grants import Act
-from prowess.surfaces.cli.consent_text import render_question
+from prowess.surfaces.consent_text import render_question
 
 pytestmark = pytest.mark.requirement("K1")
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from prowess.runtime.changed_texts import TextChange
 from prowess.skill.digest import FileKind, SkillFile
-from prowess.surfaces.cli.file_lists import render_diff, render_tree
+from prowess.surfaces.file_lists import render_diff, render_tree
 
 
 def _files(*paths: bytes) -> list[SkillFile]:

@@ -1,6 +1,5 @@
 """Values as plain data, for every surface that writes JSON. The keys are a contract."""
 
-import os
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
@@ -13,19 +12,23 @@ from prowess.catalog.validation import CheckedSkill
 from prowess.copies.sync import SyncReport
 from prowess.runtime import Runtime
 from prowess.runtime.tool_results import show_moment
+from prowess.skill.digest import SkillFile
 from prowess.skill.problems import Problem
 from prowess.skill.skill import Skill
 from prowess.skill.targets import Loss
-from prowess.sources.source import show_path
+from prowess.sources.source import show_bytes, show_path
 
 __all__ = [
     "catalog_record",
     "conversation_record",
     "explanation_record",
+    "file_record",
     "loss_record",
     "model_usage_record",
     "problem_record",
+    "rejected_record",
     "skill_record",
+    "skill_row",
     "sync_record",
     "validation_record",
 ]
@@ -54,17 +57,19 @@ def catalog_record(runtime: Runtime, catalog: Catalog) -> Record:
     """Return what `list` shows."""
     switches = runtime.switches()
     return {
-        "skills": [_skill_row(runtime, catalog, switches, skill) for skill in catalog.skills],
-        "rejected": [_rejected_row(one) for one in catalog.rejected],
+        "skills": [skill_row(runtime, catalog, switches, skill) for skill in catalog.skills],
+        "rejected": [rejected_record(one) for one in catalog.rejected],
         "problems": _problems(catalog.problems),
     }
 
 
-def _rejected_row(one: RejectedSkill) -> Record:
+def rejected_record(one: RejectedSkill) -> Record:
+    """Return a folder that gave no skill, with the reasons."""
     return {"path": one.path, "problems": _problems(one.problems)}
 
 
-def _skill_row(runtime: Runtime, catalog: Catalog, switches: Switches, skill: Skill) -> Record:
+def skill_row(runtime: Runtime, catalog: Catalog, switches: Switches, skill: Skill) -> Record:
+    """Return a skill as it is listed, with its digest."""
     digest = runtime.digest(skill)
     unread = () if digest else runtime.files(skill).problems
     return {
@@ -85,7 +90,7 @@ def skill_record(runtime: Runtime, catalog: Catalog, skill: Skill) -> Record:
     """Return everything about one skill, as `show` does."""
     files = runtime.files(skill)
     switches = runtime.switches()
-    row = _skill_row(runtime, catalog, switches, skill)
+    row = skill_row(runtime, catalog, switches, skill)
     return row | {
         "problems": [*row["problems"], *_problems(runtime.script_problems(skill))],
         "category": skill.category or None,
@@ -96,15 +101,17 @@ def skill_record(runtime: Runtime, catalog: Catalog, skill: Skill) -> Record:
         "version": skill.manifest.version or None,
         "manifest": _manifest_record(skill),
         "frontmatter": skill.manifest.frontmatter,
-        "files": [
-            {
-                "path": show_path(os.fsdecode(file.path)),
-                "kind": file.kind.value,
-                "size": file.size,
-                "sha256": file.sha256,
-            }
-            for file in files.files
-        ],
+        "files": [file_record(file) for file in files.files],
+    }
+
+
+def file_record(file: SkillFile) -> Record:
+    """Return a file of a skill as plain data."""
+    return {
+        "path": show_bytes(file.path),
+        "kind": file.kind.value,
+        "size": file.size,
+        "sha256": file.sha256,
     }
 
 

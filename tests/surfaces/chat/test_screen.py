@@ -29,6 +29,7 @@ from prowess.agent.events import (
     Happening,
     Noticed,
     OutputHeard,
+    Resumed,
     Retried,
     SkillLoaded,
     TextHeard,
@@ -249,6 +250,13 @@ def test_what_broke_off_is_no_answer_for_a_program() -> None:
     for event in (TextHeard(text="It is fi"), Retried(reason="it broke off", attempt=2, seconds=0), *again):
         screen.show(Happening(event=event, turn="t"))
     assert text.getvalue() == "It is four.\n"
+
+
+def test_answer_that_another_process_goes_on_with_begins_anew() -> None:
+    events = [TextHeard(text="It is fi"), Resumed(id="1"), TextHeard(text="It is four."), Answered(text="It is four.")]
+    assert _play(events, detail=Detail.SHORT) == (
+        "It is fi\n· another process goes on with this answer; what was heard of it does not count\nIt is four.\n"
+    )
 
 
 def test_answer_that_did_not_come_in_pieces_is_shown_whole() -> None:

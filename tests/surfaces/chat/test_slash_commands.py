@@ -8,7 +8,8 @@ import pytest
 
 from prowess.agent.agent import Agent
 from prowess.runtime import Runtime
-from prowess.surfaces.cli.chat.room import Room, make_chat_id
+from prowess.surfaces.chat_ids import make_chat_id
+from prowess.surfaces.cli.chat.room import Room
 from prowess.surfaces.cli.chat.slash_commands import (
     ABOUT,
     BeginAnew,

@@ -9,10 +9,10 @@ from prowess.activation.consent import Answer, CallbackAsker, ConsentAsker, Head
 from prowess.runtime import Runtime
 from prowess.runtime.changed_texts import TextChange
 from prowess.skill.deception import make_printable
-from prowess.surfaces.cli.consent_text import PROMPT, render_question
 from prowess.surfaces.cli.output import encodable
-from prowess.surfaces.cli.tones import Line, has_colours, paint
 from prowess.surfaces.cli.typed_ahead import forget_typed_ahead
+from prowess.surfaces.consent_text import PROMPT, render_question
+from prowess.surfaces.tones import Line, has_colours, paint
 
 __all__ = ["ANSWERS", "TerminalAsker", "choose_asker", "is_somebody_there", "say_line"]
 

@@ -16,21 +16,10 @@ from prowess.execution.interpreters import INTERPRETERS
 from prowess.policy import Backend, NetworkUse
 from prowess.runtime import Runtime
 from prowess.state.opening import describe_database
+from prowess.surfaces.cli.extras import EXTRAS, find_missing, render_install
 from prowess.version import __version__
 
 __all__ = ["Finding", "diagnose"]
-
-_EXTRAS = (
-    ("agent", ("pydantic_ai", "openai", "anthropic"), "models of providers"),
-    ("chat", ("prompt_toolkit",), "completion and history in `prowess chat`"),
-    ("python", ("pydantic_monty",), "inline Python"),
-    ("postgres", ("psycopg",), "state in PostgreSQL"),
-    ("docker", ("docker",), "containers of Docker, judged and put right"),
-    ("keyring", ("keyring",), "secrets in the keyring of the system"),
-    ("scripts", ("uv",), "packages that scripts declare"),
-    ("tokens", ("tiktoken",), "exact count of tokens"),
-    ("semantic", ("numpy", "safetensors", "tokenizers", "wordllama"), "search by meaning"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +39,7 @@ def diagnose(runtime: Runtime) -> list[Finding]:
         _settings(runtime),
         _home(runtime),
         *_sources(runtime),
+        *_servers(runtime),
         _watching(),
         _database(runtime),
         _copies(runtime),
@@ -92,6 +82,21 @@ def _sources(runtime: Runtime) -> Iterator[Finding]:
             yield Finding(
                 f"source {source.kind}", works=True, detail=f"{source.root}: {count} skills{trust}", hint=hint
             )
+
+
+def _servers(runtime: Runtime) -> Iterator[Finding]:
+    """Say what came of the last talk with each MCP server that skills are taken from."""
+    for server in runtime.settings.mcp_servers:
+        about = f"mcp server {server.name}"
+        if runtime.hosting is None or not server.enabled:
+            yield Finding(about, works=True, detail="switched off")
+            continue
+        record = runtime.hosting.record(server)
+        count = f"{len(record.skills)} skills, {len(record.problems)} problems"
+        if record.failure is None:
+            yield Finding(about, works=True, detail=count)
+        else:
+            yield Finding(about, works=False, detail=record.failure.message, hint=record.failure.remedy)
 
 
 def _watching() -> Finding:
@@ -143,14 +148,12 @@ def _copies(runtime: Runtime) -> Finding:
 
 
 def _extras() -> Iterator[Finding]:
-    """Look for the libraries of extras, without loading them."""
-    from importlib.util import find_spec
-
-    for extra, modules, purpose in _EXTRAS:
-        missing = [module for module in modules if find_spec(module) is None]
-        detail = f"not installed, so no {purpose}" if missing else purpose
-        hint = f"pip install 'prowess[{extra}]'" if missing else ""
-        yield Finding(f"extra {extra}", works=not missing, detail=detail, hint=hint)
+    for extra in EXTRAS:
+        if any(find_missing(extra)):
+            detail, hint = f"not installed, so no {extra.purpose}", render_install(extra)
+            yield Finding(f"extra {extra.name}", works=False, detail=detail, hint=hint)
+        else:
+            yield Finding(f"extra {extra.name}", works=True, detail=extra.purpose)
 
 
 def _sandbox(runtime: Runtime, backend: Backend) -> Finding:

@@ -26,13 +26,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "read": ("reading", "Print a file of a skill."),
     "run": ("running", "Run a script of a skill in a sandbox."),
     "chat": ("chatting", "Talk with a model that uses your skills."),
+    "serve": ("serving", "Serve the web app: chat and skills in a browser."),
+    "mcp": ("mcp_serving", "Serve your skills to other agents, over MCP."),
     "sync": ("syncing", "Bring the copies that sandboxes see up to date."),
     "mounts": ("mounting", "Print what a sandbox must mount to see the skills."),
     "validate": ("validating", "Check skills for mistakes."),
+    "eval": ("evaluating", "Measure whether skills are found when they should be."),
     "new": ("creating", "Make the folder of a new skill."),
     "add": ("adding", "Add skills to your own, from a folder or a git repository."),
     "remove": ("removing", "Remove one of your own skills; it is kept."),
     "eject": ("ejecting", "Copy a skill to a folder, to edit it."),
+    "export": ("exporting", "Write skills for another tool, and say what it loses."),
     "history": ("recalling", "Show the versions of one of your own skills."),
     "restore": ("restoring", "Put a former version of a skill in use again."),
     "migrate": ("migrating", "Move an old flat folder of skills to its place of today."),
@@ -130,10 +134,10 @@ def _give_up_output() -> None:
 
 
 def _report(error: ProwessError) -> int:
-    from prowess.surfaces.cli.output import has_lines, print_error
+    from prowess.surfaces.cli.output import has_json, print_error
 
     try:
-        print_error(error, as_json=_wants_json() and not has_lines())
+        print_error(error, as_json=_wants_json() and not has_json())
         sys.stdout.flush()
     except OSError:
         _give_up_output()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "encodable",
-    "has_lines",
+    "has_json",
     "note",
     "print_content",
     "print_error",
@@ -28,32 +28,32 @@ __all__ = [
     "print_rows",
     "print_text",
     "progress",
-    "show_cost",
     "step_bar",
 ]
 
 _T = TypeVar("_T")
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
-_STREAMS_OF_LINES = WeakSet[TextIO]()
-"""Where documents were printed each on a line, and nothing else may follow."""
+_STREAMS_OF_JSON = WeakSet[TextIO]()
+"""Where JSON was printed, so that no further document may follow."""
 _MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "i"}
 
 
 def print_json(value: Any) -> None:
     """Print one JSON document, in ASCII, so that any terminal and any name on disk will do."""
+    _STREAMS_OF_JSON.add(sys.stdout)
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
 def print_json_line(value: Any) -> None:
     """Print one of many JSON documents, each on a line of its own, and let it go at once."""
-    _STREAMS_OF_LINES.add(sys.stdout)
+    _STREAMS_OF_JSON.add(sys.stdout)
     sys.stdout.write(json.dumps(value) + "\n")
     sys.stdout.flush()
 
 
-def has_lines() -> bool:
-    """Whether JSON was printed line by line, so that a document of many lines would be no part of it."""
-    return sys.stdout in _STREAMS_OF_LINES
+def has_json() -> bool:
+    """Whether JSON was printed, or its beginning, so that a further document would be one too many."""
+    return sys.stdout in _STREAMS_OF_JSON
 
 
 def print_text(text: str) -> None:
@@ -107,11 +107,6 @@ def print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in rows:
         table.add_row(*(_plain(cell) for cell in row))
     _console().print(table)
-
-
-def show_cost(usd: float | None) -> str:
-    """Return what something cost, for a table; nothing if that is not known."""
-    return "" if usd is None else f"${usd:,.4f}"
 
 
 def _plain(cell: str) -> str:

@@ -7,42 +7,9 @@ import click
 from prowess.surfaces.cli.invocation import Invocation
 
 if TYPE_CHECKING:
-    from prowess.copies.history import Origin
-    from prowess.copies.personal import Change, PersonalSkills
-    from prowess.surfaces.records import Record
+    from prowess.copies.personal import PersonalSkills
 
-__all__ = ["change_record", "complete_own", "complete_own_or_former", "origin_record"]
-
-
-def origin_record(origin: "Origin | None") -> "Record | None":
-    """Return where a version came from as plain data."""
-    if origin is None:
-        return None
-    if not origin.is_git:
-        return {"path": origin.place}
-    return {
-        "repository": origin.place,
-        "ref": origin.ref or None,
-        "folder": origin.folder or None,
-        "commit": origin.commit,
-    }
-
-
-def change_record(change: "Change") -> "Record":
-    """Return what became of a skill as plain data."""
-    from prowess.sources.source import show_path
-    from prowess.surfaces.records import problem_record
-
-    return {
-        "name": show_path(change.name),
-        "status": change.status.value,
-        "path": show_path(change.folder),
-        "version": change.version,
-        "digest": change.digest or None,
-        "kept": change.kept,
-        "origin": origin_record(change.origin),
-        "problems": [problem_record(problem) for problem in change.problems],
-    }
+__all__ = ["complete_own", "complete_own_or_former"]
 
 
 def complete_own(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

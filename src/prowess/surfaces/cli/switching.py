@@ -3,6 +3,7 @@
 from prowess.catalog.switches import Switch
 from prowess.surfaces.cli.invocation import Invocation
 from prowess.surfaces.cli.output import print_json, print_text
+from prowess.surfaces.decision_records import switch_record
 
 __all__ = ["set_switch"]
 
@@ -11,10 +12,9 @@ def set_switch(invocation: Invocation, name: str, position: Switch, *, agent: st
     """Set a switch and say what is true now."""
     with invocation.open() as runtime:
         skill = runtime.set_switch(name, position, agent=agent)
-        seen = runtime.why(skill.id, agent=agent).visible
+        record = switch_record(runtime, skill, position, agent=agent)
     if invocation.as_json:
-        record = {"name": skill.name, "id": skill.id, "switch": position.value, "agent": agent or None, "visible": seen}
         print_json(record)
         return
     whom = f" for the agent '{agent}'" if agent else ""
-    print_text(f"{skill.id} is {position}{whom}, and {'visible' if seen else 'not visible'} to models")
+    print_text(f"{skill.id} is {position}{whom}, and {'visible' if record['visible'] else 'not visible'} to models")

@@ -12,19 +12,20 @@ from prowess.agent.events import Happening
 from prowess.errors import NotFound, ProwessError, SettingsError
 from prowess.policy import SessionMemory
 from prowess.runtime import Runtime
+from prowess.surfaces.chat_ids import make_chat_id
 from prowess.surfaces.cli.chat.chat_asker import ChatAsker
 from prowess.surfaces.cli.chat.completions import Candidate, complete_line
 from prowess.surfaces.cli.chat.conversation_loop import ConversationLoop
 from prowess.surfaces.cli.chat.interrupts import ignore_interrupts
 from prowess.surfaces.cli.chat.line_input import choose_input
 from prowess.surfaces.cli.chat.one_turn import print_events
-from prowess.surfaces.cli.chat.room import Room, make_chat_id
+from prowess.surfaces.cli.chat.room import Room
 from prowess.surfaces.cli.chat.screen import Detail, Screen
 from prowess.surfaces.cli.chat.slash_commands import ABOUT, remark_on
 from prowess.surfaces.cli.chat.terminal_stream import TerminalStream, open_stream
 from prowess.surfaces.cli.chat.turns import run_turn
 from prowess.surfaces.cli.consent_terminal import choose_asker, is_somebody_there
-from prowess.surfaces.cli.tones import Line, Tone
+from prowess.surfaces.tones import Line, Tone
 
 __all__ = ["Wanted", "chat"]
 

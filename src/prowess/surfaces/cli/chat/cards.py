@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from prowess.activation.conversations import Outcome, TokenUse
+from prowess.activation.conversations import Outcome
 from prowess.agent.events import (
     CallBegun,
     CallEnded,
@@ -17,11 +17,12 @@ from prowess.agent.events import (
     Done,
     ForkBegun,
     ForkEnded,
+    Resumed,
     Retried,
     SkillLoaded,
 )
-from prowess.surfaces.cli.output import show_cost
-from prowess.surfaces.cli.tones import Line, Row, Tone
+from prowess.surfaces.tones import Line, Row, Tone
+from prowess.surfaces.wording import describe_answer, describe_compaction, describe_resumption, show_seconds, show_use
 
 __all__ = [
     "render_call",
@@ -32,8 +33,8 @@ __all__ = [
     "render_join",
     "render_loaded",
     "render_result",
+    "render_resumption",
     "render_retry",
-    "show_use",
 ]
 
 _MAX_ARGUMENT = 200
@@ -50,14 +51,6 @@ _OUTCOMES = {
     Outcome.FAILED: ("✗", Tone.BAD),
     Outcome.CANCELLED: ("■", Tone.DOUBTFUL),
     Outcome.STOPPED: ("■", Tone.DOUBTFUL),
-}
-_ANSWERS = {
-    "allow-once": "allowed this once",
-    "allow-for-session": "allowed for this session",
-    "allow-always": "allowed always",
-    "refuse": "refused for good",
-    "refuse-once": "not now",
-    "nobody": "nobody has answered",
 }
 
 
@@ -99,7 +92,7 @@ def _shorten(text: str) -> str:
 def render_result(event: CallEnded) -> Line:
     """Return the end of a card: what came of it."""
     mark, tone = _MARKS.get(event.state, ("·", Tone.PLAIN))
-    text = f"  {mark} {_one_line(event.summary) or event.tool} · {_show_seconds(event.seconds)}"
+    text = f"  {mark} {_one_line(event.summary) or event.tool} · {show_seconds(event.seconds)}"
     return Line(text, tone) if event.is_error else Row(text, tone)
 
 
@@ -127,18 +120,19 @@ def render_retry(event: Retried, *, attempts: int) -> Line:
     return Line(f"· the provider failed: {_one_line(event.reason)}; {again}", Tone.DIM)
 
 
+def render_resumption(event: Resumed) -> Line:
+    """Return that another process goes on with a turn."""
+    return Line(f"· {describe_resumption(event)}", Tone.DIM)
+
+
 def render_compaction(event: Compacted) -> Line:
     """Return that the older part of the conversation was replaced."""
-    how = "summed up" if event.by == "model" else "truncated"
-    kept = f"; kept: {', '.join(event.skills)}" if event.skills else ""
-    dropped = f"; to be activated again: {', '.join(event.dropped)}" if event.dropped else ""
-    sizes = f"{event.tokens_before:,} → {event.tokens_after:,} tokens"
-    return Line(f"· the conversation was {how}: {sizes}{kept}{dropped}", Tone.DIM)
+    return Line(f"· {describe_compaction(event)}", Tone.DIM)
 
 
 def render_consent(event: ConsentAnswered) -> Line:
     """Return what a person said to a question."""
-    return Line(f"  {_ANSWERS.get(event.answer, event.answer)}", Tone.DIM)
+    return Line(f"  {describe_answer(event.answer)}", Tone.DIM)
 
 
 def render_done(event: Done) -> Line:
@@ -148,18 +142,6 @@ def render_done(event: Done) -> Line:
         return Line(use, Tone.DIM)
     mark, tone = _OUTCOMES[event.outcome]
     return Line(f"{mark} {event.outcome} · {use}", tone)
-
-
-def show_use(use: TokenUse, seconds: float | None = None) -> str:
-    """Return what requests have used: tokens, what they cost if that is known, and how long it took."""
-    cached = f" ({use.cached_tokens:,} cached)" if use.cached_tokens else ""
-    parts = [f"{use.input_tokens:,} tokens in{cached}, {use.output_tokens:,} out", show_cost(use.cost_usd or None)]
-    parts.append("" if seconds is None else _show_seconds(seconds))
-    return " · ".join(part for part in parts if part)
-
-
-def _show_seconds(seconds: float) -> str:
-    return f"{seconds:.1f} s"
 
 
 def _show_number(seconds: float) -> str:

@@ -15,9 +15,9 @@ from prowess.runtime.changed_texts import TextChange
 from prowess.surfaces.cli.chat.terminal_stream import TerminalStream
 from prowess.surfaces.cli.chat.typed_lines import read_typed_line
 from prowess.surfaces.cli.consent_terminal import ANSWERS
-from prowess.surfaces.cli.consent_text import PROMPT, render_question
-from prowess.surfaces.cli.tones import Line, Tone
 from prowess.surfaces.cli.typed_ahead import forget_typed_ahead
+from prowess.surfaces.consent_text import PROMPT, render_question
+from prowess.surfaces.tones import Line, Tone
 
 __all__ = ["ChatAsker"]
 

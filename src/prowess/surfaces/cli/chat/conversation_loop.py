@@ -12,7 +12,7 @@ from prowess.surfaces.cli.chat.screen import Detail
 from prowess.surfaces.cli.chat.slash_commands import BeginAnew, GoOn, Leave, Message, Reply, UseModel, answer_line
 from prowess.surfaces.cli.chat.terminal_stream import TerminalStream
 from prowess.surfaces.cli.chat.turns import TurnEnd, run_turn
-from prowess.surfaces.cli.tones import Line, Tone
+from prowess.surfaces.tones import Line, Tone
 
 __all__ = ["ConversationLoop"]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from prowess.agent.providers.usability import OFFLINE
 from prowess.surfaces.cli.chat.room import Room
-from prowess.surfaces.cli.tones import Line, Row, Tone
+from prowess.surfaces.tones import Line, Row, Tone
 
 __all__ = ["render_greeting", "render_name", "render_return"]
 

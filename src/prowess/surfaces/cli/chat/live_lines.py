@@ -4,7 +4,7 @@ from prowess.agent.events import OutputHeard
 from prowess.surfaces.cli.chat.columns import measure, split_at_width
 from prowess.surfaces.cli.chat.harmless_text import HarmlessStream
 from prowess.surfaces.cli.chat.terminal_stream import TerminalStream
-from prowess.surfaces.cli.tones import Line, Tone
+from prowess.surfaces.tones import Line, Tone
 
 __all__ = ["LiveLines"]
 

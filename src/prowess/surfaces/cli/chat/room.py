@@ -1,8 +1,5 @@
 """Where a conversation goes on: the runtime, the agent, and the conversation that is open now."""
 
-import os
-import time
-
 from prowess.activation.conversations import Outcome
 from prowess.agent.agent import Agent
 from prowess.agent.chat import Chat
@@ -11,13 +8,9 @@ from prowess.agent.events import Begun, Done
 from prowess.errors import ProwessError
 from prowess.policy import SessionMemory
 from prowess.runtime import Runtime
+from prowess.surfaces.chat_ids import make_chat_id
 
-__all__ = ["Room", "make_chat_id"]
-
-
-def make_chat_id(now: float) -> str:
-    """Return a name for a new conversation that people can read, and that no other has."""
-    return f"chat-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}-{os.urandom(2).hex()}"
+__all__ = ["Room"]
 
 
 class Room:

@@ -19,6 +19,7 @@ from prowess.agent.events import (
     Happening,
     Noticed,
     OutputHeard,
+    Resumed,
     Retried,
     SkillLoaded,
     TextHeard,
@@ -33,12 +34,13 @@ from prowess.surfaces.cli.chat.cards import (
     render_join,
     render_loaded,
     render_result,
+    render_resumption,
     render_retry,
 )
 from prowess.surfaces.cli.chat.harmless_text import HarmlessStream
 from prowess.surfaces.cli.chat.live_lines import LiveLines
 from prowess.surfaces.cli.chat.terminal_stream import TerminalStream
-from prowess.surfaces.cli.tones import Line, Tone
+from prowess.surfaces.tones import Line, Tone
 
 __all__ = ["Detail", "Screen"]
 
@@ -95,6 +97,9 @@ class Screen:
             case Retried():
                 self._void()
                 self._write(render_retry(happening.event, attempts=self._attempts))
+            case Resumed():
+                self._void()
+                self._write_card(happening.event)
             case Failed() as failed:
                 self._write(Line(f"error: {failed.message}", Tone.BAD))
                 if failed.hint:
@@ -180,6 +185,8 @@ class Screen:
                 return render_compaction(event)
             case Retried():
                 return render_retry(event, attempts=self._attempts)
+            case Resumed():
+                return render_resumption(event)
             case Noticed():
                 return Line(f"· {event.text}", Tone.DIM)
             case Failed():

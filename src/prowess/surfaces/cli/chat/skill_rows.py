@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from prowess.activation.receipts import Receipt
 from prowess.runtime import Session
 from prowess.skill.skill import Skill
-from prowess.surfaces.cli.tones import Line, Row, Tone
+from prowess.surfaces.tones import Line, Row, Tone
 
 __all__ = ["render_active", "render_skills"]
 

@@ -11,10 +11,10 @@ from prowess.agent.events import Done
 from prowess.agent.model_choice import open_model
 from prowess.agent.providers.usability import OFFLINE, survey_providers
 from prowess.errors import ProwessError
-from prowess.surfaces.cli.chat.cards import show_use
 from prowess.surfaces.cli.chat.room import Room
 from prowess.surfaces.cli.chat.skill_rows import render_active, render_skills
-from prowess.surfaces.cli.tones import Line, Tone
+from prowess.surfaces.tones import Line, Tone
+from prowess.surfaces.wording import show_use
 
 __all__ = ["ABOUT", "BeginAnew", "GoOn", "Leave", "Message", "Reply", "UseModel", "answer_line", "remark_on"]
 

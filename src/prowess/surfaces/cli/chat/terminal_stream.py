@@ -7,7 +7,7 @@ from typing import TextIO
 from prowess.skill.deception import make_printable
 from prowess.surfaces.cli.chat.columns import cut_to_width, wrap_to_width
 from prowess.surfaces.cli.output import encodable
-from prowess.surfaces.cli.tones import Line, Row, Tone, has_colours, paint
+from prowess.surfaces.tones import Line, Row, Tone, has_colours, paint
 
 __all__ = ["TerminalStream", "open_stream"]
 

@@ -13,7 +13,7 @@ from prowess.runtime import Runtime
 from prowess.sources.source import show_path
 from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_text
-from prowess.surfaces.cli.owning import change_record
+from prowess.surfaces.own_skill_records import change_record
 from prowess.surfaces.records import Record
 
 __all__ = ["command"]

@@ -2,10 +2,11 @@
 
 import click
 
-from prowess.runtime.tool_results import show_moment
 from prowess.surfaces.cli.invocation import Invocation, json_option
-from prowess.surfaces.cli.output import note, print_json, print_rows, show_cost
+from prowess.surfaces.cli.output import note, print_json, print_rows
 from prowess.surfaces.records import Record, model_usage_record
+from prowess.surfaces.telling_records import usage_record
+from prowess.surfaces.wording import show_cost
 
 __all__ = ["command"]
 
@@ -23,18 +24,7 @@ def command(invocation: Invocation, days: int | None) -> None:
     """
     with invocation.open() as runtime:
         usage, models = runtime.usage(days=days), [model_usage_record(one) for one in runtime.model_usage(days=days)]
-    rows = [
-        {
-            "name": one.name,
-            "id": one.skill,
-            "activations": one.activations,
-            "sessions": one.sessions,
-            "tokens": one.tokens,
-            "runs": one.runs,
-            "last_used_at": show_moment(one.last_used_at),
-        }
-        for one in usage.skills
-    ]
+    rows = [usage_record(one) for one in usage.skills]
     if invocation.as_json:
         print_json({"sessions": usage.sessions, "skills": rows, "models": models})
         return

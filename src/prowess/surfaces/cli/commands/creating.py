@@ -8,6 +8,7 @@ from prowess.errors import Refused, SettingsError
 from prowess.skill.manifest import MAX_DESCRIPTION_LENGTH
 from prowess.skill.names import MAX_NAME_LENGTH, is_standard_name, sanitise_name
 from prowess.skill.repair import quote_value
+from prowess.skill.trigger_tests import TEST_FILES
 from prowess.sources.folders import SKILL_MD
 from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_text
@@ -15,7 +16,8 @@ from prowess.surfaces.cli.output import note, print_json, print_text
 __all__ = ["command"]
 
 _DEFAULT_DESCRIPTION = "Says what this skill does and when to use it. Use when the user asks for it by name."
-_PARTS = ("scripts", "references", "assets")
+_EVALS = "evals"
+_PARTS = ("scripts", "references", "assets", _EVALS)
 _BODY = """
 # {title}
 
@@ -24,6 +26,14 @@ State the goal in a sentence, then the steps that lead to it.
 1. Read what is there before changing anything.
 2. Do the work.
 3. Check the result, and say what was done.
+"""
+_TESTS = """\
+# What people say that should trigger the skill, and near misses that should not; ten of each, in people's own words.
+# `prowess eval {name}` measures them.
+should:
+  - {example}
+should_not:
+  - Hello, how are you today?
 """
 
 
@@ -41,7 +51,7 @@ def command(invocation: Invocation, name: str, folder: str | None, description: 
 
     \b
     prowess new pdf-fill --description "Fills in PDF forms. Use when a form is to be completed."
-    prowess new pdf-fill --dir ./skills --with scripts --with references
+    prowess new pdf-fill --dir ./skills --with scripts --with references --with evals
     """
     if not is_standard_name(name) or len(name) > MAX_NAME_LENGTH:
         near = sanitise_name(name)
@@ -77,4 +87,7 @@ def _write(path: str, name: str, about: str, parts: tuple[str, ...]) -> list[str
         file.write(text)
     for part in parts:
         os.mkdir(os.path.join(path, part))
+    if _EVALS in parts:
+        with open(os.path.join(path, TEST_FILES[0]), "x", encoding="utf-8", newline="\n") as file:
+            file.write(_TESTS.format(name=name, example=quote_value(about)))
     return [SKILL_MD, *(f"{part}/" for part in parts)]

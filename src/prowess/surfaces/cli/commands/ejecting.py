@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 import click
 
+from prowess.activation.consent import Allow, Ask, Deny
 from prowess.copies.incoming import is_folder_name
 from prowess.copies.writable_copies import eject_skill
-from prowess.errors import NotFound
+from prowess.errors import NotFound, Refused
 from prowess.runtime import Runtime
+from prowess.skill.skill import Skill
 from prowess.sources.source import show_path
 from prowess.surfaces.cli.invocation import Invocation, complete_skill, json_option
 from prowess.surfaces.cli.output import note, print_json, print_text
@@ -21,6 +23,8 @@ class _Found(NamedTuple):
     folder: str
     version: int | None
     apart: bool = False
+    digest: str = ""
+    """Of the files that somebody has agreed to, where that is needed."""
 
 
 @click.command("eject")
@@ -39,7 +43,7 @@ def command(invocation: Invocation, name: str, version: int | None, folder: str)
     with invocation.open() as runtime:
         found = _find(runtime, name) if version is None else _find_version(runtime, name, version)
     target = os.path.abspath(os.path.join(folder, found.name))
-    files = eject_skill(found.folder, target, apart=found.apart)
+    files = eject_skill(found.folder, target, apart=found.apart, digest=found.digest)
     if invocation.as_json:
         record = {
             "name": show_path(found.name),
@@ -61,8 +65,42 @@ def _find(runtime: Runtime, name: str) -> _Found:
         runtime.personal()  # Which says so if there is no such folder.
         hint = runtime.catalog().suggest(name)
         raise NotFound(f'Personal skill not found: "{show_path(name)}".', hint=hint, code="unknown-skill")
+    digest = _fetch(runtime, skill) if skill.server else ""
     label = skill.name if is_folder_name(skill.name) else os.path.basename(skill.folder)
-    return _Found(label, skill.real, _number(runtime, skill.folder), skill.apart)
+    return _Found(label, skill.real, _number(runtime, skill.folder), skill.apart, digest)
+
+
+def _fetch(runtime: Runtime, skill: Skill) -> str:
+    """Have all files of a skill of an MCP server here, and return their digest; raise unless somebody agreed to it.
+
+    A copy is the user's own, and nobody is asked about it again.
+    """
+    files = runtime.files(skill)
+    if not files.digest:
+        faults = "; ".join(problem.message for problem in files.problems[:3])
+        raise Refused(
+            f"not all files of '{show_path(skill.name)}' can be fetched: {faults}",
+            hint=f"`prowess mcp servers refresh {skill.server}` asks its MCP server again",
+            code="no-digest",
+        )
+    with runtime.session() as session:
+        verdict = session.decide(skill)
+    match verdict:
+        case Allow():
+            return files.digest
+        case Deny():
+            raise Refused(
+                f"the user refused skill '{show_path(skill.name)}' as it is now",
+                hint=f"`prowess grants --revoke {skill.name}` takes the refusal back",
+                code="refused",
+            )
+        case Ask():
+            raise Refused(
+                f"skill '{show_path(skill.name)}' comes from the MCP server '{skill.server}', and nobody has agreed "
+                "to it as it is now",
+                hint=f"look at it with `prowess show {skill.name}`; `prowess grants --allow {skill.name}` agrees to it",
+                code="consent-needed",
+            )
 
 
 def _number(runtime: Runtime, folder: str) -> int | None:

@@ -4,10 +4,9 @@ import click
 
 from prowess.activation.grants import Act, Decision, Grant
 from prowess.runtime import Runtime
-from prowess.runtime.tool_results import show_moment
 from prowess.surfaces.cli.invocation import Invocation, complete_skill, json_option
 from prowess.surfaces.cli.output import note, print_json, print_rows, print_text
-from prowess.surfaces.records import Record
+from prowess.surfaces.decision_records import grant_record
 
 __all__ = ["command"]
 
@@ -71,7 +70,7 @@ def command(
 
 def _print_decision(invocation: Invocation, runtime: Runtime, grant: Grant) -> None:
     if invocation.as_json:
-        print_json({"grant": _record(runtime, grant)})
+        print_json({"grant": grant_record(runtime, grant)})
         return
     word = "agreed to" if grant.decision is Decision.ALLOW else "refused"
     if grant.act is Act.RUN:
@@ -81,7 +80,7 @@ def _print_decision(invocation: Invocation, runtime: Runtime, grant: Grant) -> N
 
 
 def _print_all(invocation: Invocation, runtime: Runtime) -> None:
-    rows = [_record(runtime, grant) for grant in runtime.grants()]
+    rows = [grant_record(runtime, grant) for grant in runtime.grants()]
     if invocation.as_json:
         print_json({"grants": rows})
         return
@@ -100,22 +99,3 @@ def _print_all(invocation: Invocation, runtime: Runtime) -> None:
         for row in rows
     ]
     print_rows(["NAME", "DECISION", "TO", "SCOPE", "FILES", "WHEN", "DIGEST"], shown)
-
-
-def _record(runtime: Runtime, grant: Grant) -> Record:
-    """Return a grant as plain data; `current` says whether the skill still has its files, None if it is not here."""
-    skill = runtime.catalog().find(grant.skill.skill)
-    return {
-        "name": grant.name,
-        "skill": grant.skill.skill,
-        "digest": grant.digest,
-        "decision": grant.decision.value,
-        "act": grant.act.value,
-        "powers": list(grant.powers),
-        "scope": grant.scope.value,
-        "session": grant.session or None,
-        "given_by": grant.given_by,
-        "at": show_moment(grant.at),
-        "files": len(grant.files),
-        "current": None if skill is None else runtime.digest(skill) == grant.digest,
-    }

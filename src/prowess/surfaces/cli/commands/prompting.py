@@ -3,10 +3,11 @@
 import click
 
 from prowess.disclosure.guidance import choose_guidance, render_prompt
-from prowess.disclosure.planner import OVER_BUDGET, Level, Plan
+from prowess.disclosure.planner import Level
 from prowess.policy import CatalogText
 from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_text
+from prowess.surfaces.telling_records import plan_record
 
 __all__ = ["command"]
 
@@ -36,7 +37,7 @@ def command(invocation: Invocation, form: str | None, budget: int | None, query:
         guidance = choose_guidance(runtime.policy.tools, offered=offered)
     text = render_prompt(guidance=guidance, catalog=plan.text) if full else plan.text
     if invocation.as_json:
-        print_json({"text": text, "tokens": plan.tokens, "report": _report(plan)})
+        print_json(plan_record(plan, text))
         return
     if text:
         print_text(text)
@@ -46,9 +47,3 @@ def command(invocation: Invocation, form: str | None, budget: int | None, query:
         counts = {level: len(plan.at(level)) for level in Level}
         said = ", ".join(f"{count:,} {level.value.replace('_', ' ')}" for level, count in counts.items() if count)
         note(f"{plan.tokens:,} of {plan.budget:,} tokens: {said}. --json says why.")
-
-
-def _report(plan: Plan) -> dict[str, object]:
-    report: dict[str, object] = {level.value: [skill.name for skill in plan.at(level)] for level in Level}
-    reasons = {one.skill.id: one.reason for one in plan.shown} | {skill.id: OVER_BUDGET for skill in plan.left_out}
-    return report | {"reasons": reasons, "budget": plan.budget}

@@ -10,8 +10,8 @@ from prowess.runtime.tool_results import show_moment
 from prowess.sources.source import show_path
 from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_rows
-from prowess.surfaces.cli.owning import complete_own_or_former, origin_record
-from prowess.surfaces.records import Record
+from prowess.surfaces.cli.owning import complete_own_or_former
+from prowess.surfaces.own_skill_records import history_record, list_versions
 
 __all__ = ["command"]
 
@@ -29,9 +29,9 @@ def command(invocation: Invocation, name: str) -> None:
     with invocation.open() as runtime:
         history = _find(runtime, runtime.personal(), name)
     if invocation.as_json:
-        print_json(_record(history))
+        print_json(history_record(history))
         return
-    print_rows(["VERSION", "STATE", "WHEN", "DIGEST", "FROM"], [_row(one, history) for one in _versions(history)])
+    print_rows(["VERSION", "STATE", "WHEN", "DIGEST", "FROM"], [_row(one, history) for one in list_versions(history)])
     if history.current is None:
         note(f"It was removed; bring it back: prowess restore {show_path(history.name)}")
 
@@ -45,29 +45,6 @@ def _find(runtime: Runtime, personal: PersonalSkills, name: str) -> History:
             code="not-yours",
         )
     return personal.history(own)
-
-
-def _versions(history: History) -> tuple[KeptVersion, ...]:
-    return (*history.previous, *([history.current] if history.current else []))
-
-
-def _record(history: History) -> Record:
-    return {
-        "name": show_path(history.name),
-        "current": history.current.number if history.current else None,
-        "previous": [one.number for one in history.previous],
-        "versions": [
-            {
-                "version": one.number,
-                "path": show_path(one.folder),
-                "digest": one.digest or None,
-                "at": None if one.at is None else show_moment(one.at),
-                "edited": one.edited,
-                "origin": origin_record(one.origin),
-            }
-            for one in _versions(history)
-        ],
-    }
 
 
 def _row(one: KeptVersion, history: History) -> list[str]:

@@ -11,8 +11,9 @@ from prowess.errors import NotFound
 from prowess.runtime import Runtime
 from prowess.runtime.tool_results import receipt_record, run_receipt_record, show_moment, turn_record
 from prowess.surfaces.cli.invocation import Invocation, json_option
-from prowess.surfaces.cli.output import note, print_json, print_rows, print_text, show_cost
+from prowess.surfaces.cli.output import note, print_json, print_rows, print_text
 from prowess.surfaces.records import Record, conversation_record
+from prowess.surfaces.wording import show_cost
 
 __all__ = ["command"]
 

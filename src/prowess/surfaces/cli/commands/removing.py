@@ -5,7 +5,8 @@ import click
 from prowess.sources.source import show_path
 from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_text
-from prowess.surfaces.cli.owning import change_record, complete_own
+from prowess.surfaces.cli.owning import complete_own
+from prowess.surfaces.own_skill_records import change_record
 
 __all__ = ["command"]
 

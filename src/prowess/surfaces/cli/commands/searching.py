@@ -5,6 +5,7 @@ import click
 from prowess.disclosure.planner import describe
 from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_rows
+from prowess.surfaces.telling_records import search_record
 
 __all__ = ["command"]
 
@@ -28,11 +29,7 @@ def command(invocation: Invocation, query: tuple[str, ...], limit: int, agent: s
         invocation.check_agent(runtime, agent)
         found = runtime.search(" ".join(query), agent=agent, limit=limit)
     if invocation.as_json:
-        rows = [
-            {"name": one.skill.name, "id": one.skill.id, "score": one.score, "description": describe(one.skill)}
-            for one in found
-        ]
-        print_json({"results": rows})
+        print_json(search_record(found))
     elif found:
         print_rows(
             ["NAME", "SCORE", "DESCRIPTION"],

@@ -1,18 +1,11 @@
 """`prowess show`."""
 
-import os
-
 import click
 
-from prowess.runtime import Runtime
-from prowess.skill.bounded_yaml import YamlDocument, parse_yaml
-from prowess.skill.frontmatter import Frontmatter, split_frontmatter
-from prowess.skill.problems import Problem
-from prowess.skill.skill import Skill
-from prowess.skill.targets import TARGETS, Loss, find_losses
-from prowess.sources.heads import read_sidecar, read_start
+from prowess.skill.targets import TARGETS, Loss
 from prowess.surfaces.cli.invocation import Invocation, complete_skill, json_option
 from prowess.surfaces.cli.output import print_json, print_problems, print_text
+from prowess.surfaces.losses import read_losses
 from prowess.surfaces.records import Record, loss_record, skill_record
 
 __all__ = ["command"]
@@ -37,7 +30,7 @@ def command(invocation: Invocation, name: str, target: str | None) -> None:
         skill = catalog.get(name)
         record = skill_record(runtime, catalog, skill)
         problems = (*skill.problems, *runtime.files(skill).problems)
-        losses = _losses(runtime, skill, target) if target else ()
+        losses = read_losses(skill, target, limits=runtime.policy.limits) if target else ()
     if target:
         record |= {"for": target, "losses": [loss_record(loss) for loss in losses]}
     if invocation.as_json:
@@ -47,23 +40,6 @@ def command(invocation: Invocation, name: str, target: str | None) -> None:
     print_problems(record["path"], problems)
     if target:
         _print_losses(TARGETS[target].title, losses)
-
-
-def _losses(runtime: Runtime, skill: Skill, target: str) -> tuple[Loss, ...]:
-    raw = read_start(skill.folder, limit=runtime.settings.policy.limits.max_skill_md_bytes)
-    raw = b"" if isinstance(raw, Problem) else raw
-    found = split_frontmatter(raw)
-    original = found.text if isinstance(found, Frontmatter) else ""
-    body = raw[found.body_offset :].decode("utf-8", "replace") if isinstance(found, Frontmatter) else ""
-    sidecar = parse_yaml((read_sidecar(skill.folder) or b"").decode("utf-8", "replace"))
-    return find_losses(
-        skill.manifest,
-        target=target,
-        folder=os.path.basename(skill.folder),
-        original=original,
-        sidecar=sidecar.values if isinstance(sidecar, YamlDocument) else None,
-        body=body,
-    )
 
 
 def _print_record(record: Record) -> None:

@@ -1,24 +1,27 @@
 """The files of a skill as people see them before they agree: the tree, and what has changed in it, line by line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from prowess.runtime.changed_texts import TextChange
 from prowess.skill.digest import FileKind, SkillFile
 from prowess.sources.source import show_bytes
-from prowess.surfaces.cli.tones import Line, Tone
+from prowess.surfaces.differences import LineKind, compare_texts
+from prowess.surfaces.tones import Line, Tone
 
 __all__ = ["render_diff", "render_tree"]
 
 _MAX_LISTED = 20
 """Files of a tree."""
 _MAX_TREE_LINES = 60
-_MAX_COMPARED_LINES = 2_000
-"""A longer text is not compared: that may take very long."""
-_MAX_LINE = 400
 _SIZE_WIDTH = 9
 _KINDS = {FileKind.FILE: "", FileKind.EXECUTABLE: "  (executable)", FileKind.LINK: "  (link)"}
-_NO_BREAK = "\\ no line break at the end"
-_TONES = {"+": Tone.GOOD, "-": Tone.BAD, "@": Tone.DIM}
+_MARKS = {LineKind.CONTEXT: " ", LineKind.ADDED: "+", LineKind.REMOVED: "-", LineKind.GAP: ""}
+_TONES = {
+    LineKind.CONTEXT: Tone.PLAIN,
+    LineKind.ADDED: Tone.GOOD,
+    LineKind.REMOVED: Tone.BAD,
+    LineKind.GAP: Tone.DIM,
+}
 
 
 def render_tree(files: Sequence[SkillFile]) -> list[Line]:
@@ -51,37 +54,11 @@ def _count_common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
 
 def render_diff(change: TextChange, *, most_lines: int) -> list[Line]:
     """Return what has changed in a file as a unified diff; the cut shows if it is long."""
-    if not change.before and not change.after:
-        return [Line("    an empty file", Tone.DIM)]
-    if change.before == change.after:
-        return [Line("    the same text; whether it is executable has changed", Tone.DOUBTFUL)]
-    before, after = _split(change.before), _split(change.after)
-    if max(len(before), len(after)) > _MAX_COMPARED_LINES:
-        return [Line(f"    {len(before):,} lines became {len(after):,}: too many to compare", Tone.DOUBTFUL)]
-    lines = list(_compare(before, after))
-    shown = [Line(f"    {_shorten(line)}", _TONES.get(line[:1], Tone.PLAIN)) for line in lines[:most_lines]]
-    if len(lines) > most_lines:
-        shown.append(Line(f"    … and {len(lines) - most_lines:,} more lines of difference", Tone.DOUBTFUL))
+    found = compare_texts(change, most_lines=most_lines)
+    if found.remark:
+        is_empty = not change.before and not change.after
+        return [Line(f"    {found.remark}", Tone.DIM if is_empty else Tone.DOUBTFUL)]
+    shown = [Line(f"    {_MARKS[line.kind]}{line.text}", _TONES[line.kind]) for line in found.lines]
+    if found.more:
+        shown.append(Line(f"    … and {found.more:,} more lines of difference", Tone.DOUBTFUL))
     return shown
-
-
-def _compare(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
-    import difflib
-
-    found = difflib.unified_diff(before, after, n=3, lineterm="")
-    for index, line in enumerate(found):
-        if index > 1:  # The first two name the files, which was done.
-            yield line
-
-
-def _split(text: str) -> list[str]:
-    """Return the lines of a text; nothing but a line feed ends one, whatever else a line may hold."""
-    if not text:
-        return []
-    lines = text.split("\n")
-    return [*lines, _NO_BREAK] if lines[-1] else lines[:-1]
-
-
-def _shorten(line: str) -> str:
-    line = line.expandtabs(4)
-    return line if len(line) <= _MAX_LINE else f"{line[:_MAX_LINE]} … and {len(line) - _MAX_LINE:,} more characters"

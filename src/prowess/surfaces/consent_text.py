@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from prowess.activation.consent import Change, Question
 from prowess.activation.grants import Act
 from prowess.runtime.changed_texts import TextChange
-from prowess.surfaces.cli.file_lists import render_diff, render_tree
-from prowess.surfaces.cli.tones import Line, Tone
+from prowess.surfaces.file_lists import render_diff, render_tree
+from prowess.surfaces.tones import Line, Tone
+from prowess.surfaces.wording import describe_power
 
 __all__ = ["PROMPT", "render_question"]
 
@@ -18,13 +19,6 @@ _MAX_DIFF_LINES = 200
 """Of all files together; what is cut is said."""
 _MAX_FILE_DIFF_LINES = 80
 _MARKS = {Change.ADDED: "+", Change.REMOVED: "-", Change.CHANGED: "~"}
-_POWERS = {
-    "network": "reach the network",
-    "workspace:read": "read the folder",
-    "workspace:write": "read and change the folder",
-    "secret": "be given a secret",
-    "packages": "have packages installed",
-}
 _MAX_GIVEN_CHARACTERS = 2_000
 """Of all arguments together, of a prompt, and of an input; what is cut is said."""
 
@@ -64,7 +58,7 @@ def _render_run(question: Question) -> list[Line]:
         lines.append(Line(f"  arguments: {_shorten(shlex.join(question.arguments))}"))
     if question.input:
         lines.append(Line(f"  input: {_shorten(question.input)}"))
-    lines += [Line(f"  wants to {_describe_power(power)}") for power in question.powers]
+    lines += [Line(f"  wants to {describe_power(power)}") for power in question.powers]
     if question.packages:
         shown = ", ".join(question.packages[:_MAX_LISTED])
         more = len(question.packages) - _MAX_LISTED
@@ -76,14 +70,6 @@ def _render_run(question: Question) -> list[Line]:
 def _shorten(text: str) -> str:
     more = len(text) - _MAX_GIVEN_CHARACTERS
     return f"{text[:_MAX_GIVEN_CHARACTERS]} … and {more:,} more characters" if more > 0 else text
-
-
-def _describe_power(power: str) -> str:
-    for kind, what in _POWERS.items():
-        if power == kind or power.startswith(f"{kind}:"):
-            which = power[len(kind) + 1 :]
-            return f"{what}: {which}" if which else what
-    return power
 
 
 def _render_changes(question: Question, texts: Sequence[TextChange]) -> list[Line]:
