@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.effort import choose
 from bench.generate import generate
 from bench.instant_model import ANSWER, LOOK_IT_UP, InstantModel, InstantPeer, make_messages, open_peer
 from bench.mirrored_database import Mirror, MirroredDatabase
@@ -18,8 +19,8 @@ from prowess.state.sql_store import SqlStore
 
 __all__ = ["KINDS", "LATE", "LATE_TURNS", "TEXT", "Ours", "Peer", "Times"]
 
-OLD_TURNS = 100
-LATE_TURNS = 200
+OLD_TURNS = choose(100, quick=5)
+LATE_TURNS = choose(200, quick=10)
 RESUMED = 10
 """Conversations that are taken up again, one after the other, so that none grows long by it."""
 SETTLING_SECONDS = 2.0

@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.effort import choose
 from bench.generate import generate
 from bench.memory_skills import make_skills
 from bench.report import describe_machine, render_machine, render_table
-from bench.results import write_section
+from bench.results import write_figures, write_section
 from prowess.catalog.views import View
 from prowess.disclosure.catalog_text import render_catalog
 from prowess.disclosure.planner import Level
@@ -22,9 +23,9 @@ from prowess.policy import CatalogText
 from prowess.runtime import Runtime
 from prowess.settings import load_settings
 
-SIZES = (1_000, 10_000, 100_000)
+SIZES = choose((1_000, 10_000, 100_000), quick=(100, 1_000))
 QUERY = "please review the invoices of last month and extract what accounting needs"
-ROUNDS = 50
+ROUNDS = choose(50, quick=5)
 
 
 def time_each(work: Callable[[], object], *, rounds: int) -> list[float]:
@@ -143,6 +144,8 @@ def _bare_read_and_commit(root: Path, names: list[str], database: Path) -> list[
 def main() -> None:
     """Write the section of the results."""
     plans, activation = measure_plans(), measure_activation()
+    medians = {f"{row[0]}, {row[1]}": float(row[3].replace(",", "")) for row in plans}
+    write_figures("disclosure", {"plan_ms": medians, "activate_ms": float(activation[1][1])})
     plan_headings = (
         "skills",
         "query",

@@ -17,8 +17,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+from bench.effort import QUICK, choose
 from bench.report import describe_machine, render_machine, render_table
-from bench.results import write_section
+from bench.results import write_figures, write_section
 from prowess import Answer, CallbackAsker, Runtime, load_settings
 from prowess.execution.bubblewrap.bubblewrap_sandbox import BubblewrapSandbox
 from prowess.execution.engines.container_sandbox import docker_sandbox, podman_sandbox
@@ -27,8 +28,8 @@ from prowess.execution.sandbox import ScriptSandbox
 from tests.docker_engine import Docker
 from tests.podman_engine import Podman
 
-ROUNDS = 25
-SHORT_RUNS = 100
+ROUNDS = choose(25, quick=2)
+SHORT_RUNS = choose(100, quick=8)
 THREADS = 4
 _JOB = Job(("true",), environment={"PATH": SEARCH_PATH})
 _SKILL = "---\nname: short\ndescription: Does next to nothing.\n---\nRun it.\n"
@@ -162,8 +163,9 @@ def main() -> None:
         session = runtime.session("bench")
         run: Work = lambda: session.run("short", "scripts/true.sh")  # noqa: E731 - as the other contestants
         rows = measure_bubblewrap(run)
+        write_figures("execution", {"ratio": {row[0]: float(row[3]) for row in rows}})
         many = measure_throughput(run, _run([*_BWRAP, "true"]))
-        if "--short" not in sys.argv:
+        if "--short" not in sys.argv and not QUICK:
             rows += _measure_engines()
     text = f"""`python -m bench.execution` — {render_machine(describe_machine())}
 

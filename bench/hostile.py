@@ -3,13 +3,14 @@
 import time
 import tracemalloc
 
+from bench.effort import choose
 from bench.report import describe_machine, render_machine, render_table
 from bench.results import write_section
 from prowess.policy import PROFILES
 from prowess.skill.reading import parse_skill
 
 SIZE = 65_000
-ROUNDS = 5
+ROUNDS = choose(5, quick=1)
 
 
 def documents() -> dict[str, str]:

@@ -25,6 +25,7 @@ class MirroredDatabase:
         self._inner = SqliteDatabase(str(path))
         self.read = self._inner.read
         self.announced = self._inner.announced
+        self.changes = self._inner.changes
         self.close = self._inner.close
         self.written: list[Statements] = []
         self.seconds = 0.0
@@ -61,6 +62,9 @@ class _Recorded:
     def announce(self) -> None:
         self._statements.append((_ANNOUNCE, ()))
         self._inner.announce()
+
+    def wake(self) -> None:
+        self._inner.wake()
 
 
 class Mirror:

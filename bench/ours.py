@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from prowess import Runtime
@@ -13,7 +14,9 @@ from prowess.settings import load_settings
 from prowess.sources.source import Source
 
 _POLICY = PROFILES["standard"]
-_INDEX = Index(tempfile.mkdtemp(prefix="prowess-bench-"))
+_HOME = tempfile.TemporaryDirectory(prefix="prowess-bench-")
+"""Gone when the process ends."""
+_INDEX = Index(f"{_HOME.name}/index")
 _WATCHED: dict[Path, Runtime] = {}
 
 
@@ -36,13 +39,50 @@ def discover_indexed(root: Path) -> dict[str, str]:
 
 
 def _names_and_descriptions(catalog: Catalog) -> dict[str, str]:
-    return {skill.manifest.name: skill.manifest.description for skill in catalog.skills}
+    """Of every skill that goes by its name; who has lost it to another goes by its id."""
+    return {name: skill.manifest.description for name, skill in catalog.by_name.items()}
 
 
-def discover_watched(root: Path) -> tuple[object, ...]:
+def discover_watched(root: Path) -> dict[str, str]:
     """The question before each turn, while nothing changes."""
     if root not in _WATCHED:
-        settings = load_settings(environ={"HOME": tempfile.mkdtemp(prefix="prowess-bench-")})
+        settings = load_settings(environ={"HOME": _HOME.name})
         _WATCHED[root] = Runtime.open(settings, skills=[root])
         _WATCHED[root].catalog()  # Watching begins with the second question, which the warm-up asks.
-    return _WATCHED[root].catalog().skills
+    return _names_and_descriptions(_WATCHED[root].catalog())
+
+
+def examine(root: Path) -> tuple[dict[str, str], list[str]]:
+    """What was found, and what is said of everything that was not."""
+    catalog = _discover(root, None)
+    shadowed = [problem.message for one in catalog.shadowed for problem in catalog.by_id[one].problems]
+    rejected = [problem.message for one in catalog.rejected for problem in one.problems]
+    return _names_and_descriptions(catalog), [*rejected, *shadowed, *(problem.message for problem in catalog.problems)]
+
+
+class Use:
+    """One session on SQLite, with consent decided and receipts written; the prompt is kept within its budget."""
+
+    budget_tokens: int | None = None
+
+    def __init__(self, root: Path) -> None:
+        settings = load_settings(environ={"HOME": _HOME.name})
+        prompting = replace(settings.policy.prompting, budget_tokens=self.budget_tokens)
+        settings = replace(settings, policy=replace(settings.policy, prompting=prompting))
+        self._session = Runtime.open(settings, skills=[root]).session("bench")
+        self._session.view()
+
+    def prompt(self) -> str:
+        return self._session.prompt()
+
+    def activate(self, name: str) -> str:
+        return self._session.activate(name).instructions.body
+
+    def read(self, name: str, path: str) -> str:
+        return self._session.read(name, path).content
+
+
+class UseWhole(Use):
+    """The same with room for all descriptions, as the peers take it."""
+
+    budget_tokens = 100_000_000

@@ -6,7 +6,7 @@
 import subprocess
 import sys
 
-from bench.peer_environments import PEERS, find_uv, peer_names
+from bench.peer_environments import PEERS, PYTHON_VERSIONS, find_uv, peer_names
 
 PYTHON_VERSION = "3.11"
 # What a peer imports without declaring it.
@@ -25,7 +25,8 @@ def lock_peer(name: str) -> None:
     silent = ("--no-emit-index-url", "--no-emit-find-links", "--no-header", "--no-annotate")
     target = PEERS / "requirements" / f"{name}.txt"
     command = (find_uv(), "pip", "compile", "--quiet", "--upgrade", "--generate-hashes", *silent)
-    choice = ("--python-version", PYTHON_VERSION, "--output-file", str(target), "-")
+    version = PYTHON_VERSIONS.get(name, PYTHON_VERSION)
+    choice = ("--python-version", version, "--output-file", str(target), "-")
     subprocess.run((*command, *choice), input=wanted, check=True, text=True)
 
 

@@ -1,22 +1,27 @@
 """Measures whether search finds what was meant, and how fast, beside BM25 in SQLite.
 
-Run as `python -m bench.recall [FOLDER]`; without a folder of real skills, generated ones are used.
+Run as `python -m bench.recall [FOLDER]`: on generated skills, and with a folder of real ones also on these, in a
+section of its own.
 """
 
 import multiprocessing
 import random
 import re
+import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
+from bench.effort import choose
 from bench.generate import generate
 from bench.report import describe_machine, render_machine, render_table
-from bench.results import write_section
+from bench.results import write_figures, write_section
 from bench.search import CONTESTANTS, Speed, measure_speed
+from bench.timing import measure_spread
 from prowess.catalog.discovery import Discovery
 from prowess.catalog.search.documents import read_text
 from prowess.catalog.search.words import split_words, stem
@@ -27,9 +32,11 @@ from prowess.settings import load_settings
 from prowess.skill.skill import Skill
 from prowess.sources.source import Source
 
-GENERATED = 1_000
+GENERATED = choose(1_000, quick=100)
 DEPTHS = (1, 10, 50)
-SIZES = (1_000, 10_000, 100_000)
+SIZES = choose((1_000, 10_000, 100_000), quick=(1_000,))
+REPEATS = choose({1_000: 3, 10_000: 2}, quick={1_000: 2})
+"""How often each number of skills is measured; else once."""
 LEAST_WORDS = 3
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
@@ -136,52 +143,83 @@ def measure_recall(examination: Examination) -> list[tuple[str, ...]]:
     return rows
 
 
-def measure_speeds(sentences: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return a row for each contestant and number of skills, each measured in a process of its own."""
-    rows: list[tuple[str, ...]] = []
+def measure_speeds(sentences: Sequence[str], sizes: Sequence[int]) -> dict[tuple[str, int], list[Speed]]:
+    """Return the speeds of each contestant at each number of skills, each measured in a process of its own."""
+    found: dict[tuple[str, int], list[Speed]] = {}
     spawning = multiprocessing.get_context("spawn")
-    for size in SIZES:
-        for name in CONTESTANTS:
-            with ProcessPoolExecutor(1, mp_context=spawning) as pool:
-                rows.append(_render_speed(name, size, pool.submit(measure_speed, name, size, sentences).result()))
-    return rows
+    for size in sizes:
+        for number in range(REPEATS.get(size, 1)):
+            order = list(CONTESTANTS)
+            random.Random(number).shuffle(order)
+            for name in order:
+                with ProcessPoolExecutor(1, mp_context=spawning) as pool:
+                    speed = pool.submit(measure_speed, name, size, sentences).result()
+                found.setdefault((name, size), []).append(speed)
+    return {(name, size): found[name, size] for size in sizes for name in CONTESTANTS}
 
 
-def _render_speed(name: str, size: int, speed: Speed) -> tuple[str, ...]:
+def _render_speed(name: str, size: int, speeds: Sequence[Speed]) -> tuple[str, ...]:
     return (
         name,
         f"{size:,}",
-        f"{speed.median_ms:.1f}",
-        f"{speed.p99_ms:.1f}",
-        f"{speed.index_seconds:.2f}",
-        f"{speed.reopen_seconds:.2f}" if name.startswith("prowess") else "-",
-        f"{speed.memory_mb:.0f}",
-        f"{speed.disk_mb:.1f}",
+        _render_spread([one.median_ms for one in speeds], digits=1),
+        _render_spread([one.p99_ms for one in speeds], digits=1),
+        _render_spread([one.index_seconds for one in speeds], digits=2),
+        _render_spread([one.reopen_seconds for one in speeds], digits=2) if name.startswith("prowess") else "-",
+        f"{statistics.median(one.memory_mb for one in speeds):.0f}",
+        f"{statistics.median(one.disk_mb for one in speeds):.1f}",
     )
 
 
+def _render_spread(values: Sequence[float], *, digits: int) -> str:
+    spread = measure_spread(values)
+    middle = f"{spread.median:.{digits}f}"
+    if len(values) == 1:
+        return f"{middle} (once)"
+    return f"{middle} ({spread.first_quartile:.{digits}f}-{spread.third_quartile:.{digits}f})"
+
+
 def main() -> None:
-    """Write the section of the results."""
+    """Write the section of generated skills, and that of real ones where there are any."""
+    if len(sys.argv) > 1:
+        measure(Path(sys.argv[1]), kind="real", sizes=SIZES[:1])
     with tempfile.TemporaryDirectory(prefix="prowess-bench-") as made:
-        folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(made)
-        if len(sys.argv) == 1:
-            generate(folder, count=GENERATED)
-        skills = find_skills(folder)
-        examination = hold_back(skills)
-        recall = measure_recall(examination)
+        generate(Path(made), count=GENERATED)
+        measure(Path(made), kind="generated", sizes=SIZES)
+
+
+def measure(folder: Path, *, kind: Literal["real", "generated"], sizes: Sequence[int]) -> None:
+    """Measure with the skills of a folder, and write what came of it."""
+    skills = find_skills(folder)
+    examination = hold_back(skills)
+    recall = measure_recall(examination)
     sentences = sorted({sentence for skill in skills for sentence in split_sentences(skill.description)})
-    speed = measure_speeds(sentences)
-    headings = [f"{kind} @{depth}" for kind in ("recall", "strange") for depth in DEPTHS]
-    write_section("Search", _render(examination, headings, recall, speed))
+    speeds = measure_speeds(sentences, sizes)
+    ending = " of real skills" if kind == "real" else ""
+    figures: dict[str, Any] = {
+        key: {
+            f"{name}, {size:,}": statistics.median(getattr(one, key) for one in found)
+            for (name, size), found in speeds.items()
+        }
+        for key in ("p99_ms", "median_ms", "index_seconds", "memory_mb")
+    }
+    write_figures(f"search{ending}", {**figures, "skills": len(skills)})
+    headings = [f"{what} @{depth}" for what in ("recall", "strange") for depth in DEPTHS]
+    rows = [_render_speed(name, size, found) for (name, size), found in speeds.items()]
+    write_section(f"Search{ending}", _render(kind, examination, headings, recall, rows))
 
 
 def _render(
-    examination: Examination, headings: Sequence[str], recall: list[tuple[str, ...]], speed: list[tuple[str, ...]]
+    kind: str,
+    examination: Examination,
+    headings: Sequence[str],
+    recall: list[tuple[str, ...]],
+    speed: list[tuple[str, ...]],
 ) -> str:
-    kind = "real" if len(sys.argv) > 1 else "generated"
+    asked = " FOLDER" if kind == "real" else ""
     return "\n".join(
         [
-            f"`python -m bench.recall` — {render_machine(describe_machine())}",
+            f"`python -m bench.recall{asked}` — {render_machine(describe_machine())}",
             "",
             f"{len(examination.skills):,} {kind} skills. From {len(examination.labels):,} descriptions one sentence",
             "was held back; without the words of the skill's name it is a query, and `recall @10` says how often its",
@@ -192,8 +230,9 @@ def _render(
             "",
             render_table(("contestant", *headings), recall),
             "",
-            "Speed, over skills made of four sentences each, 300 queries of all kinds; `reopen` is the time until a",
-            "new search has its index from the cache, `memory` what the process has grown by.",
+            f"Speed, over skills made of four sentences of {kind} descriptions each, 300 queries of all kinds, in",
+            "processes of their own; medians and quartiles of several, `once` where it is one. `reopen` is the time",
+            "until a new search has its index from the cache, `memory` what the process has grown by.",
             "",
             render_table(
                 ("contestant", "skills", "median ms", "p99 ms", "index s", "reopen s", "memory MB", "disk MB"), speed

@@ -76,6 +76,18 @@ def _render_ms(seconds: float) -> str:
     return f"{seconds * 1000:,.1f}" if seconds < FINE_SECONDS else f"{seconds * 1000:,.0f}"
 
 
+def render_picture(name: str, *, alt: str) -> str:
+    """A plot, in the colours of the reader's theme."""
+    return "\n".join(
+        [
+            "<picture>",
+            f'  <source media="(prefers-color-scheme: dark)" srcset="plots/{name}-dark.png">',
+            f'  <img alt="{alt}" src="plots/{name}-light.png">',
+            "</picture>",
+        ]
+    )
+
+
 def render_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Markdown; the first column to the left, the rest to the right."""
     rule = ["---", *("---:" for _ in headings[1:])]

@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.peer_environments import make_environment, peer_names, peer_script
+from bench.peer_environments import make_peer_environment, peer_names, peer_script
 from bench.timing import Failure, Runner, render_reason
 
 # Peers whose quickest listing validates hardly anything; they run a second time, validating.
@@ -36,7 +36,7 @@ def peer_runners(*, names: list[str] | None = None) -> Peers:
     missing: list[Failure] = []
     for name in peer_names() if names is None else names:
         try:
-            python = make_environment(name)
+            python = make_peer_environment(name)
         except (OSError, subprocess.SubprocessError) as error:
             missing.append(Failure(name=name, reason=render_reason(error)))
         else:

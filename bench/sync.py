@@ -15,17 +15,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from bench.effort import choose
 from bench.generate import generate
 from bench.report import describe_machine, render_machine, render_table
-from bench.results import write_section
+from bench.results import write_figures, write_section
+from bench.timing import measure_spread
 from prowess.copies.sync import SyncReport
 from prowess.policy import Refresh
 from prowess.runtime import Runtime
 from prowess.settings import load_settings
 
-SIZES = {100: 3, 1_000: 2, 10_000: 1}
-"""How often each size is measured from the beginning."""
-LOOKS = 15
+SIZES = choose({100: 5, 1_000: 3}, quick={100: 2})
+"""How often each size is measured from the beginning; `bench.growth` has the larger ones."""
+LOOKS = choose(15, quick=3)
 """How often each round looks when nothing has changed."""
 SETTLING_SECONDS = 0.3
 """Files as young as the disk's clock can tell are never taken as known."""
@@ -44,6 +46,14 @@ class Times:
 
     def median(self, what: str) -> float:
         return statistics.median(self.found[what])
+
+    def render(self, what: str) -> str:
+        """The median, and the quartiles where there are any."""
+        spread = measure_spread(self.found[what])
+        middle = f"{spread.median:,.2f}"
+        if len(self.found[what]) == 1:
+            return f"{middle} (once)"
+        return f"{middle} ({spread.first_quartile:,.2f}-{spread.third_quartile:,.2f})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +92,10 @@ def measure(size: int, folder: str | None) -> Times:
         time.sleep(SETTLING_SECONDS)
         with arena.open("warm-up") as runtime:  # Libraries load when they are first used.
             runtime.sync()
-        for _ in range(SIZES[size]):
-            _measure_tools(arena, times)
-            _measure_ours(arena, times, size)
+        works = [lambda: _measure_tools(arena, times), lambda: _measure_ours(arena, times, size)]
+        for number in range(SIZES[size]):
+            for work in works[:: -1 if number % 2 else 1]:
+                work()
     return times
 
 
@@ -217,8 +228,10 @@ ROWS = (
 """What is held against what."""
 
 
-ABOUT = """Skills of three files in three folders. Medians of interleaved rounds; ratios are to what stands in the
-second column, of the same run. A first sync begins without any cache and includes the search for skills."""
+ROUNDS = ", ".join(f"{rounds} with {size:,}" for size, rounds in SIZES.items())
+ABOUT = f"""Skills of three files in three folders. Medians, and quartiles in brackets, of interleaved rounds, whose
+halves change places from round to round ({ROUNDS}); what is marked `once` is one sample. Ratios are to what stands in
+the second column, of the same run. A first sync begins without any cache and includes the search for skills."""
 
 
 def render(found: dict[int, Times]) -> str:
@@ -226,11 +239,11 @@ def render(found: dict[int, Times]) -> str:
     headings = ["what", "against", *(f"{size:,}: ms" for size in found), *(f"{size:,}: ratio" for size in found)]
     rows: list[list[str]] = []
     for what, against in ROWS:
-        medians = [f"{times.median(what):,.2f}" for times in found.values()]
+        medians = [times.render(what) for times in found.values()]
         ratios = [f"{times.median(what) / times.median(against):.2f}" for times in found.values()]
         rows.append([what, against, *medians, *ratios])
     bases = [
-        f"- {base}: " + ", ".join(f"{size:,} skills {times.median(base):,.1f} ms" for size, times in found.items())
+        f"- {base}: " + ", ".join(f"{size:,} skills {times.render(base)} ms" for size, times in found.items())
         for base in ("cp -a", "cp -a, sync", "bare stat", "rsync, all removed")
     ]
     return "\n".join(
@@ -252,6 +265,8 @@ def main() -> None:
     for size in SIZES:  # The largest takes minutes on a slow disk; what is known by then is written.
         found[size] = measure(size, folder)
         write_section("Copies", render(found))
+        medians = {size: {what: times.median(what) for what in times.found} for size, times in found.items()}
+        write_figures("sync", {"ms": medians})
 
 
 if __name__ == "__main__":

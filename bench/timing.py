@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypedDict, cast
 
 MEASURE = Path(__file__).resolve().with_name("measure.py")
-RUN_TIMEOUT_SECONDS = 600
+RUN_TIMEOUT_SECONDS = 150
 REASON_CHARACTERS = 300
 
 
@@ -21,6 +21,21 @@ class Sample(TypedDict):
     version: str
     count: int
     seconds: list[float]
+    import_seconds: float
+    peak_rss_kb: int
+
+
+class UseSample(TypedDict):
+    """The JSON line of `measure.py --use`."""
+
+    peer: str
+    version: str
+    times: dict[str, list[float]]
+    """Seconds of each call, by what was asked for: `open`, `first prompt`, `prompt`, `activate`, `read`."""
+    characters: int
+    """Of a prompt."""
+    fresh: bool | None
+    """Whether an activation gives the file as it is now; None without activations."""
     import_seconds: float
     peak_rss_kb: int
 
@@ -37,11 +52,18 @@ class Runner:
 
     def run(self, root: Path, *, repeats: int) -> Sample:
         """One fresh process: an import, a warm-up and `repeats` timed discoveries."""
-        choice = ("--function", self.function, "--distribution", self.distribution)
+        return cast("Sample", self._measure(root, repeats))
+
+    def use(self, root: Path, *, calls: int) -> UseSample:
+        """One fresh process: the folder is opened once, then each kind of call is made so often."""
+        return cast("UseSample", self._measure(root, calls, "--use"))
+
+    def _measure(self, root: Path, repeats: int, *options: str) -> object:
+        choice = ("--function", self.function, "--distribution", self.distribution, *options)
         command = (str(self.python), "-I", str(MEASURE), str(self.script), str(root), str(repeats), *choice)
         done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=RUN_TIMEOUT_SECONDS)
         # Some peers print banners; ours is the last line.
-        return cast("Sample", json.loads(done.stdout.splitlines()[-1]))
+        return json.loads(done.stdout.splitlines()[-1])
 
 
 @dataclass(frozen=True, slots=True)

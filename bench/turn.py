@@ -16,14 +16,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.conversations import KINDS, LATE, LATE_TURNS, TEXT, Ours, Peer, Times
+from bench.effort import choose
+from bench.peer_environments import installed_versions
 from bench.report import describe_machine, render_machine, render_table
 from bench.results import write_section
 from bench.timing import measure_spread
 
-SIZES = (100, 1_000)
+SIZES = choose((100, 1_000), quick=(20, 100))
 GOAL_MS = 5
-ROUNDS = 100
-WARM_UP = 5
+ROUNDS = choose(100, quick=5)
+WARM_UP = choose(5, quick=1)
 RENEWED = 10
 """Rounds after which the short conversations are begun anew."""
 
@@ -146,7 +148,7 @@ def main() -> None:
         render_table(HEADINGS, render_rows(ours, peer)),
         "\n".join(render_findings(ours, syncs)),
     ]
-    write_section("Turns of a conversation", "\n\n".join(parts))
+    write_section("Turns of a conversation", "\n\n".join(parts), installed_versions("pydantic-ai-slim"))
 
 
 if __name__ == "__main__":

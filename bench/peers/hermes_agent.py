@@ -25,5 +25,19 @@ def discover(root: Path) -> dict[str, str]:
 def _write_settings(home: Path, *, root: Path) -> None:
     (home / "skills").mkdir(exist_ok=True)
     config = home / "config.yaml"
-    if not config.exists():
-        config.write_text(f"skills:\n  external_dirs:\n    - {root}\n", encoding="utf-8")
+    text = f"skills:\n  external_dirs:\n    - {root}\n"
+    if not config.exists() or config.read_text(encoding="utf-8") != text:
+        config.write_text(text, encoding="utf-8")
+
+
+class Use:
+    """The two views of its agent's tool: a skill, and a file of a skill."""
+
+    def __init__(self, root: Path) -> None:
+        discover(root)
+
+    def activate(self, name: str) -> str:
+        return json.loads(_skills_tool.skill_view(name))["content"]
+
+    def read(self, name: str, path: str) -> str:
+        return json.loads(_skills_tool.skill_view(name, file_path=path))["content"]

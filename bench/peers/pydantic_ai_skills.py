@@ -31,3 +31,23 @@ async def _discover(root: Path) -> dict[str, str]:
 
     resolved.apply(visit)
     return found
+
+
+class Use:
+    """Its capability, resolved once: instructions of each skill, files of its packages. The catalog is its host's."""
+
+    def __init__(self, root: Path) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._context = RunContext(deps=None, model=TestModel(), usage=RunUsage())
+        resolved = self._loop.run_until_complete(SkillsCapability(root).for_run(self._context))
+        self._leaves: dict[str, Any] = {}
+        resolved.apply(lambda leaf: self._leaves.__setitem__(leaf.id, leaf))
+        self._packages = resolved.packages
+
+    def activate(self, name: str) -> str:
+        told = self._leaves[name].get_instructions()
+        return told if isinstance(told, str) else "\n".join(told)
+
+    def read(self, name: str, path: str) -> str:
+        resource = self._packages[name].resources_by_name[path]
+        return self._loop.run_until_complete(resource.load(ctx=self._context))

@@ -4,7 +4,7 @@
 import os
 from pathlib import Path
 
-from skills_ref import read_properties, validate
+from skills_ref import read_properties, to_prompt, validate
 
 
 def discover(root: Path) -> dict[str, str]:
@@ -22,3 +22,31 @@ def discover_validated(root: Path) -> dict[str, str]:
 def _list_folders(root: Path) -> list[Path]:
     with os.scandir(root) as entries:
         return [Path(entry.path) for entry in entries if entry.is_dir()]
+
+
+def examine(root: Path) -> tuple[dict[str, str], list[str]]:
+    """Its documented pair for each folder, as its command does it, and what it says of those it refuses."""
+    found: dict[str, str] = {}
+    reasons: list[str] = []
+    for folder in _list_folders(root):
+        try:
+            errors = validate(folder)
+            skill = None if errors else read_properties(folder)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it reads one folder at a time, so a caller would go on
+            errors, skill = [f"{type(error).__name__}: {error}"], None
+        reasons += errors
+        if skill is not None:
+            found[skill.name] = skill.description
+    return found, reasons
+
+
+class Use:
+    """It renders a catalog, from the folders each time, and nothing else."""
+
+    def __init__(self, root: Path) -> None:
+        self._folders = sorted(_list_folders(root))
+
+    def prompt(self) -> str:
+        return to_prompt(self._folders)
