@@ -6,8 +6,10 @@ SHELL := /bin/sh
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 PYTEST := $(BIN)/python -m pytest -n 2
+# Their libraries alone take seconds to load.
+NOT_QUICK := bench surfaces/frameworks surfaces/mcp surfaces/web/test_browser.py surfaces/web/test_many_servers.py copies/torture test_packaging.py
 
-.PHONY: help install run test quick check format lint types imports docs bench fuzz lock clean
+.PHONY: help install run test quick check format lint types imports docs dist bench fuzz lock clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,17 +20,14 @@ $(INSTALLED): requirements/dev.txt requirements/debian.txt pyproject.toml tools/
 	sh tools/setup.sh
 	touch $(INSTALLED)
 
-run: install  ## Chat with the bundled skills; without a terminal, ask one question
-	@$(BIN)/prowess doctor
-	@echo
-	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/prowess chat; \
-	else $(BIN)/prowess chat --print "/repo-survey How would you look at this folder?"; fi
+run: install  ## Open the web app; its first line of output is the address (PORT=9000 for another port)
+	@if [ -t 1 ]; then set -- --open; fi; exec $(BIN)/prowess serve $(if $(PORT),--port $(PORT)) "$$@"
 
 test: install  ## Run every test
 	$(PYTEST)
 
 quick: install  ## Run the tests that are quick, for while you work
-	$(PYTEST) -q -m "not slow"
+	$(PYTEST) -q -m "not slow" $(addprefix --ignore=tests/,$(NOT_QUICK))
 
 check: install  ## The whole gate: format, lint, types, imports, tests, docs
 	$(BIN)/ruff format --check .
@@ -60,22 +59,19 @@ docs: install  ## Make the generated pages and build the docs in site/
 	$(BIN)/python tools/reference.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-bench: install  ## Measure beside peers and floors, and write bench/RESULTS.md (takes long; CORPUS=folder of real skills)
-	$(BIN)/python -m bench.startup
-	$(BIN)/python -m bench.hostile
-	$(BIN)/python -m bench.discovery
-	$(BIN)/python -m bench.disclosure
-	$(BIN)/python -m bench.sync
-	$(BIN)/python -m bench.execution
-	$(BIN)/python -m bench.turn
-	$(BIN)/python -m bench.recall $(CORPUS)
+dist: install  ## Build the wheel and the source archive in dist/
+	$(BIN)/hatchling build
+
+bench: install  ## Measure beside peers and floors, and write bench/RESULTS.md (takes long; QUICK=1 a little; CORPUS=folder of real skills)
+	$(if $(QUICK),BENCH_QUICK=1 )$(BIN)/python -m bench $(CORPUS)
 
 fuzz: install  ## Throw random folders and bytes at the reader for some minutes (FUZZ_EFFORT=…, FUZZ_SECONDS=…)
 	sh tools/fuzz.sh
 
 lock: install  ## Pin the newest dependencies, with hashes
-	$(BIN)/uv pip compile pyproject.toml --group dev --all-extras --upgrade --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/dev.txt
-	$(BIN)/uv pip compile pyproject.toml --group fuzz --upgrade --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/fuzz.txt
+	$(BIN)/uv pip compile pyproject.toml --group dev --all-extras --python-version 3.11 --upgrade --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/dev.txt
+	$(BIN)/uv pip compile pyproject.toml --group fuzz --python-version 3.11 --upgrade --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/fuzz.txt
+	$(BIN)/uv pip compile --group bench --python-version 3.11 --upgrade --generate-hashes --no-emit-index-url --no-header --no-annotate -q -o requirements/bench.txt
 
 clean:  ## Remove what was made here
 	rm -rf .venv .bench .fuzz site dist

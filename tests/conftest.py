@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from tests.skills_on_disk import Home
+from tools.requirements import known_numbers
 
 settings.register_profile("prowess", deadline=None)  # A busy machine must not make a law fail.
 settings.load_profile("prowess")
@@ -30,6 +31,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--requirements-json", metavar="FILE", help="write which tests are marked with which requirement")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    refuse_unknown_numbers(items)
+
+
+def refuse_unknown_numbers(items: Iterable[pytest.Item]) -> None:
+    """A mark whose number is not in the table proves nothing."""
+    known = known_numbers()
+    for item in items:
+        unknown = {number for mark in item.iter_markers("requirement") for number in mark.args} - known
+        if unknown:
+            raise pytest.UsageError(f"{item.nodeid}: no requirement {', '.join(sorted(unknown))}")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -17,13 +17,14 @@ __all__ = ["IMAGE", "Docker", "docker_engine"]
 IMAGE = "prowess-test:latest"
 _START_SECONDS = 90.0
 # The engine ends when its standard input does, so also when the tests are killed, and takes its folder with it. In a
-# session of its own, so that an interrupt does not end this script first.
+# session of its own, so that an interrupt does not end this script first. Where the root is not shared among mount
+# namespaces, as in a container, the engine mounts its data on itself and leaves that behind.
 _GUARDED = """
 "$@" &
 read -r _
 kill -TERM $!
 wait $!
-umount "$0"/exec/netns/* "$0"/data/overlay2/*/merged 2>/dev/null
+umount "$0"/exec/netns/* "$0"/data/overlay2/*/merged "$0"/data 2>/dev/null
 cd / && rm -rf --one-file-system "$0"
 """
 

@@ -11,7 +11,8 @@ import pytest
 from tests.skills_on_disk import Home
 
 _PROJECT = Path(__file__).parents[1]
-_PAGES = [_PROJECT / "README.md", *sorted((_PROJECT / "docs").glob("*.md"))]
+_DOCS = _PROJECT / "docs"
+_PAGES = [_PROJECT / "README.md", *sorted(_DOCS.glob("*.md")), *sorted((_DOCS / "profiles").glob("*.md"))]
 _PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
@@ -42,7 +43,7 @@ def test_python_example_runs(home: Home, code: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.requirement("R112")
+@pytest.mark.requirement("R112", "R114")
 @pytest.mark.parametrize("page", _WITH_COMMANDS)
 def test_commands_work_one_after_the_other(home: Home, page: Path) -> None:
     for command in _commands(page):

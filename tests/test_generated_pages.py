@@ -25,3 +25,8 @@ def test_page_of_commands_has_every_command_with_an_example() -> None:
     parts = reference.render_cli().split("\n## prowess ")[1:]
     assert [part.partition("\n")[0] for part in parts] == list(COMMANDS)
     assert all("prowess" in part.partition("```sh\n")[2].partition("```")[0] for part in parts)
+
+
+def test_page_of_commands_has_the_commands_below_others() -> None:
+    page = reference.render_cli().splitlines()
+    assert {"### prowess mcp install", "#### prowess mcp servers add", "### prowess secrets set"} <= set(page)

@@ -281,6 +281,7 @@ def _normalise(text: str, root: Path) -> str:
     """Put fixed values in the place of those that differ each time."""
     text = text.replace(str(root), "/skills")
     text = re.sub(r'"id": "[0-9a-f]{32}"', '"id": "RECEIPT"', text)
+    text = re.sub(r'"run": "[0-9a-f]{32}"', '"run": "RECEIPT"', text)
     text = re.sub(r'"session": "([^"#]*)#[0-9a-f]{16}"', r'"session": "\1#TASK"', text)
     text = re.sub(r"after \d+\.\d s", "after TIME s", text)
     text = re.sub(r'"seconds": [0-9.]+', '"seconds": TIME', text)

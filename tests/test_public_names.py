@@ -20,6 +20,8 @@ def test_public_names_are_these() -> None:
         "Confirmation",
         "ConsentAsker",
         "Decision",
+        "Evaluation",
+        "Goals",
         "Grant",
         "Happening",
         "HostTool",

@@ -1,15 +1,9 @@
 """The map from requirements to tests."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from tools.requirements import SECTIONS, known_numbers, render_page
-
-_ROOT = Path(__file__).parents[1]
+from tests.conftest import refuse_unknown_numbers
+from tools.requirements import REASONS, SECTIONS, find_faults, known_numbers, render_page
 
 
 def test_table_has_every_number_once() -> None:
@@ -18,14 +12,12 @@ def test_table_has_every_number_once() -> None:
     assert numbers == wanted
 
 
-@pytest.mark.slow
-def test_every_number_in_a_mark_is_in_the_table(tmp_path: Path) -> None:
-    file = tmp_path / "marks.json"
-    command = (sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider")
-    subprocess.run([*command, f"--requirements-json={file}", "tests"], cwd=_ROOT, capture_output=True, check=True)
-    marks: dict[str, list[str]] = json.loads(file.read_text())
-    assert marks.keys() - known_numbers() == set()
-    assert all(marks.values())
+def test_mark_with_a_number_that_is_not_in_the_table_ends_the_collection(request: pytest.FixtureRequest) -> None:
+    marked = request.node
+    refuse_unknown_numbers([marked])
+    marked.add_marker(pytest.mark.requirement("R1", "R4711"))
+    with pytest.raises(pytest.UsageError, match="R4711"):
+        refuse_unknown_numbers([marked])
 
 
 def test_page_names_at_most_three_tests_and_counts_the_rest() -> None:
@@ -33,4 +25,16 @@ def test_page_names_at_most_three_tests_and_counts_the_rest() -> None:
     page = render_page({"R1": tests})
     assert "`skill/test_x: 0`<br>`skill/test_x: 1`<br>`skill/test_x: 2`<br>and 2 more |" in page
     assert "| R2 | name and description are required | open |" in page
-    assert "1 of 152 so far" in page
+    assert "1 of 152." in page
+    assert "| R115 | what is kept out: marketplace, downloads, editing | no test: it says what is not built" in page
+
+
+def test_number_is_proven_or_its_reason_is_given() -> None:
+    proven = {number: ["tests/test_x.py::test_y"] for number in known_numbers() - REASONS.keys()}
+    assert find_faults(proven) == []
+    assert find_faults({number: tests for number, tests in proven.items() if number != "K12"}) == [
+        "K12 is open: mark a test with it, or say why in REASONS"
+    ]
+    assert find_faults(proven | {"R115": ["tests/test_x.py::test_y"]}) == [
+        "R115 is proven by a test: take it out of REASONS"
+    ]

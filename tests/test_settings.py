@@ -55,6 +55,7 @@ _GOOD: dict[str, tuple[str, object]] = {
     "database": ('"memory"', "memory"),
     "model": ('"anthropic:claude"', "anthropic:claude"),
     "model_url": ('"http://127.0.0.1:8000/v1"', "http://127.0.0.1:8000/v1"),
+    "models": ('["ollama:a", "offline"]', ("ollama:a", "offline")),
     "keep_receipts_days": ("30", 30),
     "sources.directories": ('["./a", "~/b"]', ("./a", "~/b")),
     "sources.extra": ('["/c"]', ("/c",)),
@@ -123,6 +124,10 @@ _GOOD: dict[str, tuple[str, object]] = {
     "limits.max_skills": ("5", 5),
     "limits.max_skill_md_bytes": ("6", 6),
     "limits.max_resource_bytes": ("7", 7),
+    "web.host": ('"0.0.0.0"', "0.0.0.0"),
+    "web.port": ("0", 0),
+    "web.public_url": ('"https://skills.example.org"', "https://skills.example.org"),
+    "web.hosts": ('["skills.internal"]', ("skills.internal",)),
 }
 _WRONG = {
     "profile": ("3", "it should be a text"),
@@ -131,6 +136,7 @@ _WRONG = {
     "database": ("5432", "it should be a text"),
     "model": ("4", "it should be a text"),
     "model_url": ("8000", "it should be a text"),
+    "models": ('"offline"', "it should be a list of texts"),
     "keep_receipts_days": ("0", "it should be a whole number from 1 up"),
     "sources.directories": ('"./a"', "it should be a list of texts"),
     "sources.extra": ("[1]", "it should be a list of texts"),
@@ -208,6 +214,10 @@ _WRONG = {
     "limits.max_skills": ("true", "it should be a whole number from 1 up"),
     "limits.max_skill_md_bytes": ("1.5", "it should be a whole number from 1 up"),
     "limits.max_resource_bytes": ("[]", "it should be a whole number from 1 up"),
+    "web.host": ("true", "it should be a text"),
+    "web.port": ("65536", "it should be a whole number from 0 to 65535"),
+    "web.public_url": ("[]", "it should be a text"),
+    "web.hosts": ('"skills.internal"', "it should be a list of texts"),
 }
 
 

@@ -21,7 +21,9 @@ GROUPS: dict[str, str] = {
     "name-missing": "Fields",
     "invisible-characters": "What could deceive",
     "body-not-utf-8": "The body and the files",
+    "evals-unusable": "Trigger tests",
     "source-missing": "The source",
+    "mcp-unreachable": "Skills from MCP servers",
 }
 """From the first code of a group, in the order of the table, to its title."""
 

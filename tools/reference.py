@@ -96,17 +96,28 @@ def _show(value: object) -> str:
 
 
 def render_cli() -> str:
-    """Return the page of commands: the general options, then one heading a command."""
+    """Return the page of commands: the general options, then one heading a command, groups before their parts."""
     top = click.Context(cli, info_name="prowess", **cli.context_settings)
     parts = [_CLI_HEAD, f"{cli.help}\n", _usage(cli, top), _options(cli, top), _STATUSES]
     for name in COMMANDS:
         command = cli.get_command(top, name)
         assert command is not None, name
-        context = click.Context(command, info_name=name, parent=top)
-        text, examples = _split_help(command)
-        parts += [f"## prowess {name}\n", f"{text}\n", _usage(command, context)]
-        parts += [f"```sh\n{examples}\n```\n", _options(command, context)]
+        parts += _describe(command, click.Context(command, info_name=name, parent=top))
     return "\n".join(parts)
+
+
+def _describe(command: click.Command, context: click.Context, *, heading: str = "##") -> Iterator[str]:
+    """Give the parts of the page that tell of a command, and then of each command below it."""
+    text, examples = _split_help(command)
+    yield from (f"{heading} {context.command_path}\n", f"{text}\n", _usage(command, context))
+    if examples:
+        yield f"```sh\n{examples}\n```\n"
+    yield _options(command, context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            if below is not None and not below.hidden:
+                yield from _describe(below, click.Context(below, info_name=name, parent=context), heading=f"{heading}#")
 
 
 def _split_help(command: click.Command) -> tuple[str, str]:

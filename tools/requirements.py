@@ -1,8 +1,9 @@
 """Make docs/requirements.md: every requirement, and the tests that prove it.
 
-`python tools/requirements.py` writes it, `--check` fails if it is stale.
+`python tools/requirements.py` writes it, `--check` fails if it is stale, or if a number is open and nobody says why.
 
-A test names what it proves by `@pytest.mark.requirement("R74")`. `SECTIONS` is the whole list of numbers.
+A test names what it proves by `@pytest.mark.requirement("R74")`. `SECTIONS` is the whole list of numbers, `REASONS`
+says why some are proven by no test.
 """
 
 import json
@@ -16,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # Started as a scr
 
 from tools.pages import write_or_check
 
-__all__ = ["SECTIONS", "collect_marks", "known_numbers", "render_page"]
+__all__ = ["REASONS", "SECTIONS", "collect_marks", "find_faults", "known_numbers", "render_page"]
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_SHOWN = 3
@@ -199,6 +200,13 @@ SECTIONS: dict[str, dict[str, str]] = {
 }
 
 
+REASONS: dict[str, str] = {
+    "R115": "it says what is not built, so there is nothing to prove: no marketplace, no download unless an address is "
+    "given, no editor",
+}
+"""From numbers that no test proves to the reason."""
+
+
 def known_numbers() -> frozenset[str]:
     """Return every number that a test may name."""
     return frozenset(number for section in SECTIONS.values() for number in section)
@@ -217,26 +225,44 @@ def collect_marks() -> dict[str, list[str]]:
         return json.loads(file.read_text("utf-8"))
 
 
+def find_faults(marks: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what is wrong with the reasons: a number that is open without one, or one for a number that is proven."""
+    unexplained = sorted(known_numbers() - marks.keys() - REASONS.keys())
+    needless = sorted(REASONS.keys() & marks.keys())
+    return [
+        *(f"{number} is open: mark a test with it, or say why in REASONS" for number in unexplained),
+        *(f"{number} is proven by a test: take it out of REASONS" for number in needless),
+    ]
+
+
 def render_page(marks: Mapping[str, Sequence[str]]) -> str:
     """Return the page: a table for each section."""
     proven = sum(number in marks for number in known_numbers())
+    reasoned = sum(number not in marks for number in REASONS)
     lines = [
         "# Requirements",
         "",
         "<!-- Made by tools/requirements.py from the marks of the tests; do not edit. -->",
         "",
-        f"What Prowess is to do, and the tests that prove it: {proven} of {len(known_numbers())} so far.",
+        f"What Prowess is to do, and the tests that prove it: {proven} of {len(known_numbers())}.",
+        f"{_count(reasoned)} proven by no test, for the reason that stands there.",
     ]
     for title, section in SECTIONS.items():
         lines += ["", f"## {title}", "", "| number | what | proven by |", "| --- | --- | --- |"]
-        lines += [f"| {number} | {what} | {_proofs(marks.get(number, ()))} |" for number, what in section.items()]
+        lines += [
+            f"| {number} | {what} | {_proofs(number, marks.get(number, ()))} |" for number, what in section.items()
+        ]
     return "\n".join([*lines, ""])
 
 
-def _proofs(tests: Sequence[str]) -> str:
+def _count(reasoned: int) -> str:
+    return "One more is" if reasoned == 1 else f"{reasoned} more are"
+
+
+def _proofs(number: str, tests: Sequence[str]) -> str:
     names = list(dict.fromkeys(_shorten(tests)))
     if not names:
-        return "open"
+        return f"no test: {REASONS[number]}" if number in REASONS else "open"
     shown = "<br>".join(f"`{name}`" for name in names[:MOST_SHOWN])
     rest = len(names) - MOST_SHOWN
     return f"{shown}<br>and {rest} more" if rest > 0 else shown
@@ -249,4 +275,8 @@ def _shorten(tests: Sequence[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(write_or_check({"requirements.md": render_page(collect_marks())}, tool="requirements.py"))
+    found = collect_marks()
+    for fault in find_faults(found):
+        print(fault, file=sys.stderr)
+    status = write_or_check({"requirements.md": render_page(found)}, tool="requirements.py")
+    sys.exit(1 if find_faults(found) else status)
