@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import mcp_types as types
 import pytest
 from mcp.client import Client
@@ -11,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from prowess.runtime import Runtime
 from tests.agent.openai_server import ScriptedServer, fail, say
 from tests.skills_on_disk import Home, write_skill
-from tests.surfaces.mcp.connecting import Person, connect, with_client
+from tests.surfaces.mcp.connecting import LEGACY, Person, connect, until, with_client
 
 pytestmark = pytest.mark.slow
 
@@ -58,6 +59,42 @@ def test_refused_subagent_is_a_result(served: ScriptedServer, mode: str) -> None
     assert nobody.is_error
     assert "consent" in _text(nobody)
     assert served.requests == []
+
+
+def test_subagents_that_are_wanted_at_once_work_one_after_the_other(served: ScriptedServer, mode: str) -> None:
+    results: list[types.CallToolResult] = []
+
+    async def dig(client: Client) -> None:
+        results.append(await _dig(client))
+
+    async def work(client: Client) -> None:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(dig, client)
+
+    with Runtime.open() as runtime:
+        with_client(work, connect(runtime, mode=mode, person=Person(["allow-once"] * 3)))
+    assert [(_text(result), result.is_error) for result in results] == [("Dug.", False)] * 3
+    assert len(served.requests) == 3
+
+
+def test_cancelled_call_takes_its_subagent_and_the_question_along(served: ScriptedServer) -> None:
+    person = Person(waits=True)
+
+    async def work(client: Client) -> types.CallToolResult:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_dig, client)
+            await until(lambda: person.asked)
+            tasks.cancel_scope.cancel()
+        person.waits, person.answers = False, ["allow-once"]
+        with anyio.fail_after(20):
+            return await _dig(client)
+
+    with Runtime.open() as runtime:
+        result = with_client(work, connect(runtime, mode=LEGACY, person=person))
+    assert (_text(result), result.is_error) == ("Dug.", False)
+    assert len(person.asked) == 2
+    assert len(served.requests) == 1
 
 
 def test_other_skills_are_activated_as_ever(served: ScriptedServer, home: Home, mode: str) -> None:

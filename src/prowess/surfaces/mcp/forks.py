@@ -52,5 +52,5 @@ async def delegate(
         if question is not None:
             raise InputWanted(question)
     request.is_repeatable = False  # What the subagent has done before a question would happen twice.
-    with request.current():
-        return await visit.chat.delegate(skill.id, prompt)
+    async with visit.forking:
+        return await request.attend(visit.chat.delegate(skill.id, prompt))

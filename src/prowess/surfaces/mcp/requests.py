@@ -4,7 +4,7 @@ import asyncio
 import codecs
 import concurrent.futures
 import contextvars
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -104,6 +104,8 @@ class ClientRequest:
         """
         asking = asyncio.run_coroutine_threadsafe(self._elicit(message, form), self._loop)
         self._asking.add(asking)
+        if self._stop():  # Whoever raised it knew nothing of this question.
+            asking.cancel()
         try:
             return asking.result()
         except concurrent.futures.CancelledError:
@@ -154,15 +156,32 @@ class ClientRequest:
 
         with self.current():
             context = contextvars.copy_context()
-        future = self._loop.run_in_executor(pool, context.run, call)
+        return await self._see_through(self._loop.run_in_executor(pool, context.run, call), end=self._end)
+
+    async def attend(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Return what comes of work in the loop, which may ask a person from threads of its own.
+
+        If the request is cancelled, the work is too, with its questions, and is waited for.
+        """
+        with self.current():
+            task = self._loop.create_task(work)
+
+        def end() -> None:
+            task.cancel()
+            self._end()
+
+        return await self._see_through(task, end=end)
+
+    async def _see_through(self, future: "asyncio.Future[_T]", *, end: Callable[[], None]) -> _T:
         self.visit.requests += 1
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            self._end()
+            end()
             with anyio.CancelScope(shield=True):
                 await asyncio.wait([future])
-            future.exception()  # So that nobody complains of one that was not looked at.
+            if not future.cancelled():
+                future.exception()  # So that nobody complains of one that was not looked at.
             raise
         finally:
             self.visit.requests -= 1

@@ -49,7 +49,6 @@ class ToolDesk:
         """Carry out a call. Whatever goes wrong is a result from which a model can learn."""
         request = await self._hall.begin(ctx, responses=params.input_responses, state=params.request_state)
         visit, arguments = request.visit, params.arguments or {}
-        visit.requests += 1
         try:
             call = _Call(request, params.name, arguments)
             done = await request.run(call.carry_out)
@@ -60,8 +59,6 @@ class ToolDesk:
             return await self._hall.suspend(request, wanted.question)
         except ProwessError as error:  # The disk or the database: the model is told.
             done = _Done(_render(render_error(params.name, None, visit.session.policy.tools, error, names=()), ""))
-        finally:
-            visit.requests -= 1
         if done.role in _CHANGING:
             await self._tell_tools(visit)
         return done.result

@@ -60,6 +60,8 @@ class Visit:
     """The share of the threads that its calls have."""
     chat: "Chat | None" = None
     """Whose model works skills apart from the client; None if there is none."""
+    forking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by whoever has it work one, since it does one thing after the other."""
     peer: ServerSession | None = None
     """By which the client is told of changes, where it has not asked for a stream of them."""
     subscribed: set[str] = field(default_factory=set[str])
