@@ -2,12 +2,18 @@
 
 from playwright.sync_api import Locator, Page, expect
 
-__all__ = ["answer", "cards", "finished", "is_in_view", "send"]
+__all__ = ["answer", "begin_anew", "cards", "finished", "is_in_view", "send"]
 
 _IS_IN_VIEW = """(element) => {
     const [box, pane] = [element.getBoundingClientRect(), document.getElementById("scroll").getBoundingClientRect()];
     return box.top >= pane.top - 1 && box.bottom <= pane.bottom + 1;
 }"""
+
+
+def begin_anew(page: Page) -> None:
+    """Leave for a new conversation, and wait until it is there."""
+    with page.expect_navigation():
+        page.click("#new")
 
 
 def send(page: Page, text: str) -> None:

@@ -11,7 +11,7 @@ from tests.agent.openai_server import Reply, ScriptedServer, call, hang, say
 from tests.runtime.opening import ONLY_MINE
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.web.browsing import Visitor, browser, find_serious_faults
-from tests.surfaces.web.chatting import answer, cards, finished, is_in_view, send
+from tests.surfaces.web.chatting import answer, begin_anew, cards, finished, is_in_view, send
 from tests.surfaces.web.server import RunningServer, ServerStarter
 
 __all__ = ["browser"]
@@ -317,12 +317,12 @@ def test_active_skill_is_looked_at_and_switched_off(visitor: Visitor) -> None:
 
 def test_conversations_are_renamed_searched_and_deleted(visitor: Visitor) -> None:
     page = visitor.open()
-    for text in ("/scheduling every second Tuesday", "/repo-survey look here"):
-        page.click("#new")
-        send(page, text)
-        finished(page)
     rows = page.locator("#conversations li")
-    expect(rows).to_have_count(2)
+    for number, text in enumerate(("/scheduling every second Tuesday", "/repo-survey look here"), start=1):
+        begin_anew(page)
+        send(page, text)
+        expect(rows).to_have_count(number)
+        finished(page)
     row = page.locator("#conversations li", has_text="scheduling")
     row.hover()
     row.locator("[data-rename]").click()
@@ -339,6 +339,33 @@ def test_conversations_are_renamed_searched_and_deleted(visitor: Visitor) -> Non
     row.locator("[data-delete]").click()
     page.locator("#delete-dialog button[value=yes]").click()
     expect(rows).to_have_count(1)
+
+
+def test_list_of_conversations_follows_what_happens_in_other_tabs(visitor: Visitor) -> None:
+    page, other = visitor.open(), visitor.open()
+    send(other, "/scheduling every second Tuesday")
+    for one in (page, other):
+        expect(one.locator("#conversations li")).to_have_text([re.compile("every second Tuesday")])
+    finished(other)
+    expect(page.locator("#conversations .busy")).to_have_count(0)
+
+
+def test_message_on_its_way_arrives_although_the_page_is_left(visitor: Visitor) -> None:
+    page = visitor.open()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/messages", hold)
+    send(page, "/scheduling every second Tuesday")
+    expect(page).to_have_url(re.compile(r"/chat/"))
+    page.locator("#new").click(no_wait_after=True)
+    page.wait_for_timeout(200)
+    with page.expect_navigation(url=re.compile(r"/$")):
+        held[0].continue_()
+    expect(page.locator("#conversations li")).to_have_count(1)
+    expect(page.locator("#conversations li")).to_contain_text("every second Tuesday")
 
 
 PAGES = {"chat": "/", "skills": "/skills", "skill": "/skills/core--scheduling", "budget": "/budget", "usage": "/usage"}

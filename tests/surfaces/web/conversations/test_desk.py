@@ -32,6 +32,24 @@ def test_message_is_answered_while_nobody_watches(runtime: Runtime) -> None:
     anyio.run(talk)
 
 
+def test_conversation_is_listed_as_soon_as_its_first_message_is_taken(runtime: Runtime, other: Runtime) -> None:
+    def rows(desk: Desk, query: str = "") -> list[tuple[str, str, bool]]:
+        return [(one.id, one.title, is_busy) for one, is_busy in desk.listed(query)]
+
+    async def talk() -> None:
+        async with at_desk(runtime, ScriptedModel(say("Painted."))) as desk, at_desk(other, ScriptedModel()) as second:
+            one = await desk.conversation("chat")
+            await desk.say(one, "Paint the FENCE.", model="")
+            assert log_of(one) == []  # The turn has had no chance to begin.
+            for where in (desk, second):
+                assert rows(where) == rows(where, " fence ") == [("chat", "Paint the FENCE.", True)]
+                assert rows(where, "hedge") == []
+            await until(lambda: not one.is_busy)
+            assert rows(desk) == rows(desk, "fence") == [("chat", "Paint the FENCE.", False)]
+
+    anyio.run(talk)
+
+
 def test_second_message_is_refused_while_one_is_answered_here_or_elsewhere(runtime: Runtime, other: Runtime) -> None:
     async def talk() -> None:
         wait = Wait()

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,6 +11,7 @@ import anyio.to_thread
 import structlog
 
 from prowess.activation.conversations import ConversationRecord
+from prowess.activation.live_turns import LiveTurn
 from prowess.agent.chat_model import ChatModel
 from prowess.agent.model_choice import open_model as choose_model
 from prowess.agent.providers.usability import OFFLINE
@@ -18,6 +19,7 @@ from prowess.agent.stage import Watcher
 from prowess.errors import ProwessError, Refused, SettingsError, ToolInputError, WorldError
 from prowess.policy import SessionMemory
 from prowess.runtime import Runtime
+from prowess.state.titles import lower_ascii, make_title
 from prowess.surfaces.chat_ids import is_chat_id, make_chat_id
 from prowess.surfaces.http.options import HttpOptions
 from prowess.surfaces.web.conversations.listening import Bells
@@ -195,9 +197,21 @@ class Desk:
             here = [one for one in list(self._open.values()) if one.title and query.casefold() in one.title.casefold()]
             return [(ConversationRecord(user, one.id, one.title, "", now, now), one.is_busy) for one in here[:limit]]
         runtime, is_search = self.runtime, bool(query.strip())
+        live = {one.session: one for one in runtime.store.live_turns(user=user)}
         found = runtime.search_conversations(query, limit=limit) if is_search else runtime.conversations(limit=limit)
-        busy = {one.session for one in self.runtime.store.live_turns(user=user)}
-        return [(one, one.id in busy) for one in found]
+        known = [(one, one.id in live) for one in found]
+        return [*self._list_first_turns(live, {one.id for one in found}, query.strip()), *known][:limit]
+
+    def _list_first_turns(
+        self, live: Mapping[str, LiveTurn], listed: Set[str], query: str
+    ) -> Iterator[tuple[ConversationRecord, bool]]:
+        """Yield the conversations whose first message was taken, but is not in their log yet."""
+        for one in live.values():
+            title = make_title(one.message)
+            if one.session in listed or lower_ascii(query) not in lower_ascii(title):
+                continue
+            if self.runtime.store.find_conversation(user=one.user, session=one.session) is None:
+                yield ConversationRecord(one.user, one.session, title, one.model, one.begun_at, one.begun_at), True
 
     async def forget(self, chat_id: str) -> bool:
         """Delete a conversation, and end what is under way in it."""

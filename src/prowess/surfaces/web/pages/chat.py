@@ -31,6 +31,7 @@ async def _show(visit: Visit, one: LiveConversation | None) -> Response:
     site = visit.site
     patches = one.scene.patches("") if one else None
     show_blocks = site.choose_renderer(is_local=visit.is_local).page
+    revision = site.desk.revisions.conversations  # Before the list, so that the page looks again rather than not.
     listed = await _work(visit, site.desk.listed)
     known: dict[str, Any] = {
         "conversations": [{**conversation_record(record), "busy": busy} for record, busy in listed],
@@ -40,6 +41,7 @@ async def _show(visit: Visit, one: LiveConversation | None) -> Response:
     values: dict[str, Any] = {
         **visit.show_conversation(known),
         "conversation": one.id if one else "",
+        "revision": revision,
         "kept": site.desk.keeps,
         "cursor": patches.cursor if patches else "",
         "blocks": await _work(visit, partial(show_blocks, patches)) if patches else "",

@@ -16,9 +16,9 @@ const model = new ModelPicker({ done: () => field.focus() });
 let conversation = chat.dataset.conversation;
 let isBusy = chat.dataset.busy === "true";
 let isSending = false;
+let sending; // The message that is on its way.
 let isBroken = false;
 let active = [];
-let seen = "";
 
 const say = (words) => {
   status.textContent = words;
@@ -38,9 +38,7 @@ const stream = new Stream(
     },
     state: showState,
     changed({ conversations }) {
-      const now = String(conversations);
-      if (seen && seen !== now) sidebar.refresh();
-      seen = now;
+      sidebar.follow(conversations);
     },
   },
   (words) => {
@@ -116,9 +114,12 @@ async function begin() {
   follow(id, "");
 }
 
-async function send() {
+function send() {
   const text = field.value.trim();
-  if (!text || isSending) return;
+  if (text && !isSending) sending = deliver(text);
+}
+
+async function deliver(text) {
   if (isBusy) {
     say("An answer is under way; stop it first, or wait.");
     return;
@@ -152,6 +153,14 @@ field.addEventListener("keydown", (event) => {
     event.preventDefault();
     send();
   }
+});
+// Who leaves while a message is on its way waits for it: a page that goes takes its requests along.
+at("sidebar").addEventListener("click", async (event) => {
+  const link = event.target.closest("a[href]");
+  if (!link || !isSending || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  await sending;
+  if (!field.value) location.assign(link.href);
 });
 at("composer").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -233,4 +242,5 @@ if (conversation) {
   if (waiting) point(waiting);
 } else {
   clearBlocks();
+  stream.follow(() => "/api/changes");
 }

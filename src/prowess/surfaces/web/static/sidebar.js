@@ -45,6 +45,13 @@ export class Sidebar {
     else opener.focus();
   }
 
+  /** Look again if what there is has changed since the last look. */
+  follow(revision) {
+    if (list.dataset.revision === String(revision)) return;
+    list.dataset.revision = revision;
+    this.refresh();
+  }
+
   async refresh() {
     if (list.querySelector("input")) return; // Somebody is typing a name.
     const number = ++this.asked;
