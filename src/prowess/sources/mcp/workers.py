@@ -41,13 +41,18 @@ class Workers:
         with self._lock:
             if self._is_closed:
                 return _fail(order, "the runtime was closed")
-            worker = _start(msgspec.json.encode(order))
+            try:
+                worker = _start(msgspec.json.encode(order))
+            except OSError as error:
+                return _fail(order, f"a worker for it cannot be started: {error.strerror or error}")
             self._running.add(worker)
         assert worker.stdout is not None
         assert worker.stderr is not None
-        told, complaint = Drain(worker.stdout, most=_MAX_OUTCOME_BYTES), Drain(worker.stderr, most=_MAX_TOLD)
         try:
+            told, complaint = Drain(worker.stdout, most=_MAX_OUTCOME_BYTES), Drain(worker.stderr, most=_MAX_TOLD)
             is_done = told.wait(order.longest_seconds + _GRACE_SECONDS)
+        except RuntimeError as error:  # There are too many threads.
+            return _fail(order, f"a worker for it cannot be heard: {error}")
         finally:
             self._end(worker)
         if not is_done:
