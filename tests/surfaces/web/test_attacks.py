@@ -254,6 +254,23 @@ def test_streams_of_one_client_are_bounded(servers: ServerStarter) -> None:
     assert _status(again.recv(4_096)) == 200
 
 
+def test_streams_that_open_at_once_are_bounded_and_give_their_places_back(servers: ServerStarter) -> None:
+    server = servers.start_with_limits(streams_per_client=3)
+    streams = [server.connect() for _ in range(40)]
+    for stream in streams:
+        stream.sendall(_head(server, "GET /api/changes HTTP/1.1"))
+    statuses = [_status(stream.recv(4_096)) for stream in streams]
+    assert (statuses.count(200), statuses.count(429)) == (3, 37)
+    for stream in streams:
+        stream.close()
+    with server.client() as client:
+        _await_metric(client, "prowess_open_streams 0.0")
+        for _ in range(4):
+            assert client.head("/api/changes").status_code == 200
+        with client.stream("GET", "/api/changes") as answer:
+            assert answer.status_code == 200
+
+
 def test_flood_of_requests_is_answered_with_429(server: RunningServer) -> None:
     with server.client() as client:
         statuses = {client.get("/api/openapi.json").status_code for _ in range(600)}

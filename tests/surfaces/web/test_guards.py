@@ -1,15 +1,17 @@
 """The guards, around a small app of their own: what they refuse, and what they let pass."""
 
 import hmac
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from hashlib import sha256
 
+import anyio
 import pytest
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Scope
 
 from prowess.errors import (
     BrokenSkill,
@@ -23,6 +25,7 @@ from prowess.errors import (
 from prowess.surfaces.http.host_names import Authority, parse_authority
 from prowess.surfaces.http.options import HttpLimits, HttpOptions, check_options
 from prowess.surfaces.web.app import guard
+from prowess.surfaces.web.conversations.streams import stream_response, take_slot
 from prowess.surfaces.web.guards.failures import FailureGuard, choose_status
 from prowess.surfaces.web.guards.headers import CONTENT_SECURITY_POLICY
 from prowess.surfaces.web.guards.rates import Bucket, ClientBuckets
@@ -470,6 +473,31 @@ def test_streams_are_counted_in_all_and_to_each_client() -> None:
             assert caught.value.code == "too-many-streams"
         assert len(slots) == 3
     assert len(slots) == 0
+
+
+def test_stream_counts_from_when_it_is_granted_and_not_after_it_could_not_begin(make_site: MakeSite) -> None:
+    site = make_site(HttpOptions(limits=HttpLimits(streams_per_client=1)))
+    said = anyio.run(_stream_to_nobody, site)
+    assert said == "too-many-streams"
+    assert len(site.slots) == 0
+
+
+async def _stream_to_nobody(site: Site) -> str:
+    """Grant a stream whose client is gone before it begins; return what a second one is told meanwhile."""
+
+    async def say() -> AsyncGenerator[bytes, None]:
+        yield b"never read"
+
+    async def send(_: Message) -> None:
+        raise ConnectionResetError
+
+    scope: Scope = {"type": "http", "asgi": {"spec_version": "2.4"}, "prowess.client": "a"}
+    response = stream_response(site, take_slot(site, Request(scope)), say())
+    with pytest.raises(Refused) as caught:
+        take_slot(site, Request(scope))
+    with pytest.raises(ClientDisconnect):
+        await response(scope, Request(scope).receive, send)
+    return caught.value.code
 
 
 # Headers

@@ -91,14 +91,12 @@ async def _say(call: Call) -> object:
     desk = call.site.desk
     if STREAM not in call.request.headers.get("accept", ""):
         return {"turn": await desk.say(one, call.body.text, model=call.body.model)}
-    slot = take_slot(call.site, call.request)  # Before it begins: who is refused must not be answered all the same.
-    feed = one.feeds.follow(asyncio.Event())  # So that nothing of it is missed.
-    try:
+    with take_slot(call.site, call.request) as held:  # First: who is refused must not be answered all the same.
+        feed = one.feeds.follow(asyncio.Event())  # So that nothing of it is missed.
+        held.callback(one.feeds.leave, feed)
         turn = await desk.say(one, call.body.text, model=call.body.model)
-    except BaseException:
-        one.feeds.leave(feed)
-        raise
-    return stream_response(call.site, slot, follow_turn(desk, one, feed, turn, show=call.show_conversation))
+        messages = follow_turn(desk, one, feed, turn, show=call.show_conversation)
+        return stream_response(call.site, held.pop_all(), messages)
 
 
 async def _cancel(call: Call) -> dict[str, Any]:
@@ -109,14 +107,15 @@ async def _cancel(call: Call) -> dict[str, Any]:
 async def _follow(call: Call) -> Response:
     one = await _find(call)
     desk, site = call.site.desk, call.site
-    slot = take_slot(site, call.request)
     known = call.request.headers.get("last-event-id", "")
     if call.query.form == "blocks":
         renderer = site.choose_renderer(is_local=call.is_local)
         cursor = known or call.query.cursor
-        return stream_response(site, slot, follow_blocks(desk, one, renderer, cursor, show=call.show_conversation))
+        messages = follow_blocks(desk, one, renderer, cursor, show=call.show_conversation)
+        return stream_response(site, take_slot(site, call.request), messages)
     after = int(known) if known.isascii() and known.isdigit() and len(known) < 16 else call.query.after
-    return stream_response(site, slot, follow_records(desk, one, after, show=call.show_conversation))
+    messages = follow_records(desk, one, after, show=call.show_conversation)
+    return stream_response(site, take_slot(site, call.request), messages)
 
 
 async def _read_history(call: Call) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AbstractContextManager, AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, ExitStack, aclosing
 from typing import TYPE_CHECKING
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 if TYPE_CHECKING:
     from prowess.surfaces.web.site import Site
@@ -39,26 +40,37 @@ async def wait_for(bell: asyncio.Event) -> bool:
     return True
 
 
-def take_slot(site: "Site", request: Request) -> AbstractContextManager[None]:
-    """Return a place for one more stream; raise `Refused` if there is none."""
+def take_slot(site: "Site", request: Request) -> ExitStack:
+    """Take a place for one more stream, until what is returned is closed; raise `Refused` if there is none."""
     return site.slots.take(request.scope.get("prowess.client", ""))
 
 
-def stream_response(
-    site: "Site", slot: AbstractContextManager[None], messages: AsyncGenerator[bytes, None]
-) -> StreamingResponse:
-    """Return a response that sends messages until its client or the server goes away.
+def stream_response(site: "Site", slot: ExitStack, messages: AsyncGenerator[bytes, None]) -> Response:
+    """Return a response that sends messages until its client or the server goes away, and then closes its slot.
 
     An empty message is a sign of life.
     """
+    return _Stream(site, slot, messages)
 
-    async def send() -> AsyncGenerator[bytes, None]:
+
+class _Stream(StreamingResponse):
+    """Holds its slot from before it begins, and gives it back even if it never does."""
+
+    def __init__(self, site: "Site", slot: ExitStack, messages: AsyncGenerator[bytes, None]) -> None:
+        super().__init__(_frame(messages), media_type=STREAM, headers=_HEADERS)
+        self._site = site
+        self._slot = slot
+        self._messages = messages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with AsyncExitStack() as stack:
-            stack.enter_context(slot)
-            stack.enter_context(site.metrics.open_stream())
-            stream = await stack.enter_async_context(aclosing(messages))
-            yield _RETRY
-            async for message in stream:
-                yield message or _KEEP_ALIVE
+            stack.enter_context(self._slot)
+            stack.enter_context(self._site.metrics.open_stream())
+            await stack.enter_async_context(aclosing(self._messages))
+            await super().__call__(scope, receive, send)
 
-    return StreamingResponse(send(), media_type=STREAM, headers=_HEADERS)
+
+async def _frame(messages: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    yield _RETRY
+    async for message in messages:
+        yield message or _KEEP_ALIVE

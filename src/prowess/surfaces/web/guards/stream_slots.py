@@ -1,8 +1,7 @@
 """How many streams are open at once, in all and to one client."""
 
 from collections import Counter
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ExitStack
 
 from prowess.errors import Refused
 from prowess.surfaces.http.options import HttpLimits
@@ -21,10 +20,10 @@ class StreamSlots:
     def __len__(self) -> int:
         return self._clients.total()
 
-    def take(self, client: str) -> AbstractContextManager[None]:
-        """Return what counts one more stream to a client (`prowess.client` of the scope) while its block lasts.
+    def take(self, client: str) -> ExitStack:
+        """Count one more stream to a client (`prowess.client` of the scope) until what is returned is closed.
 
-        Raises `Refused` at once if there are too many: by the time the block begins, the answer has begun.
+        Raises `Refused` if there are too many. It counts from now on: what asks at the same time is counted, too.
         """
         key = client_key(client)
         if len(self) >= self._limits.streams or self._clients[key] >= self._limits.streams_per_client:
@@ -33,14 +32,12 @@ class StreamSlots:
                 hint="close some pages, or try again later",
                 code="too-many-streams",
             )
-        return self._hold(key)
-
-    @contextmanager
-    def _hold(self, key: str) -> Generator[None]:
         self._clients[key] += 1
-        try:
-            yield
-        finally:
-            self._clients[key] -= 1
-            if not self._clients[key]:
-                del self._clients[key]
+        slot = ExitStack()
+        slot.callback(self._give_back, key)
+        return slot
+
+    def _give_back(self, key: str) -> None:
+        self._clients[key] -= 1
+        if not self._clients[key]:
+            del self._clients[key]
