@@ -349,6 +349,20 @@ def test_removed_skill_comes_back_by_its_name(browser: Browser, agents: Path) ->
     assert browser.get("/api/skills/pdf-fill")["id"] == "user:pdf-fill"
 
 
+def test_removed_skill_comes_back_although_another_has_its_name(browser: Browser) -> None:
+    own = Path(browser.send("POST", "/api/skills/core--scheduling/eject", {})["path"])
+    for name in ("user--scheduling", "user:scheduling"):
+        browser.send("DELETE", "/api/skills/user--scheduling/own")
+        versions = check_answer("list_versions", browser.get(f"/api/skills/{name}/versions"))
+        assert (versions["current"], versions["previous"], versions["own"]) == (None, [1], True)
+        assert browser.ask(f"/api/skills/{name}/versions/1/files/SKILL.md").status_code == 200
+        others = browser.send("POST", "/api/skills/scheduling/restore", {}, status=403)["error"]
+        assert (others["code"], "'user:scheduling'" in others["hint"]) == ("not-yours", True)
+        assert browser.get("/api/skills/scheduling/versions")["own"] is False
+        back = check_answer("restore_skill", browser.send("POST", f"/api/skills/{name}/restore", {}))
+        assert (back["status"], back["version"], own.is_dir()) == ("restored", 1, True)
+
+
 @pytest.mark.requirement("R129")
 def test_files_of_former_versions_are_served_by_number(browser: Browser) -> None:
     own = Path(browser.send("POST", "/api/skills/scheduling/eject", {})["path"])

@@ -101,6 +101,16 @@ def test_fragment_is_the_table_alone(browser: Browser) -> None:
     assert "<html" not in fragment
 
 
+def test_list_offers_to_restore_what_was_removed(browser: Browser) -> None:
+    restore = 'data-call="POST /api/skills/user--scheduling/restore"'
+    browser.send("POST", "/api/skills/core--scheduling/eject", {})
+    assert restore not in browser.page("/skills")
+    browser.send("DELETE", "/api/skills/user--scheduling/own")
+    assert restore in browser.page("/skills?fragment=table")
+    browser.send("POST", "/api/skills/user--scheduling/restore", {})
+    assert restore not in browser.page("/skills")
+
+
 def test_untrusted_project_is_announced_with_a_way_to_trust_it(browser: Browser, home: Home) -> None:
     assert 'data-call="PUT /api/trust"' not in browser.page("/skills")
     write_skill(home.project / ".agents" / "skills", "of-project")

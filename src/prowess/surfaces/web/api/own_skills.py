@@ -13,8 +13,10 @@ from prowess.copies.history import Origin
 from prowess.copies.layout import Layout
 from prowess.copies.personal import Change
 from prowess.copies.writable_copies import eject_skill
-from prowess.errors import NotFound, Refused
+from prowess.errors import NotFound, Refused, SettingsError
+from prowess.policy import SourceKind
 from prowess.runtime import Runtime
+from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.skill import Skill
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import show_path
@@ -26,11 +28,13 @@ from prowess.surfaces.web.api.skill_answers import Digest, ProblemRow
 from prowess.surfaces.web.api.skill_contents import open_folder_contents
 from prowess.surfaces.web.api.skills import answer_file
 
-__all__ = ["OWN_SKILL_OPERATIONS", "describe_versions", "find_own_folder"]
+__all__ = ["OWN_SKILL_OPERATIONS", "describe_versions", "find_own_folder", "list_removed"]
 
 _row = partial(Operation, tag="own")
 _ONE = "/api/skills/{skill}"
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+_OWN_FORMS = (f"{SourceKind.USER}:", f"{SourceKind.USER}--")
+"""How ids and keys of the user's own skills begin."""
 
 
 class OriginRow(Struct, kw_only=True):
@@ -120,32 +124,64 @@ def describe_versions(runtime: Runtime, skill: Skill) -> Record:
     return {"name": skill.name, "own": False, "current": None, "previous": [], "versions": [only]}
 
 
-def _get_own(call: Call) -> str:
-    """Return the folder's name of one of the user's own skills, in use or removed."""
+def list_removed(runtime: Runtime) -> list[tuple[str, str]]:
+    """Return the folder's name and the key of each own skill that was removed; none if none are looked for."""
+    try:
+        personal = runtime.personal()
+    except SettingsError:
+        return []
+    used = set(personal.names())
+    names = [name for name in personal.former_names() if name not in used and personal.knows(name)]
+    return [(name, make_activation_key(_make_id(name))) for name in names]
+
+
+def _make_id(name: str) -> str:
+    return f"{SourceKind.USER}:{name}"
+
+
+def _find_own(call: Call) -> str | None:
+    """Return the folder's name of one of the user's own skills, in use or removed, whatever else has its name."""
     runtime, asked = call.site.runtime, call.path["skill"]
     row = call.site.table.current().find(asked)
+    own = find_own_folder(runtime, row.skill) if row is not None else None
+    if own is not None:
+        return own
+    if row is None and runtime.personal().knows(asked):
+        return asked
+    return _find_by_id(runtime, asked) if asked.startswith(_OWN_FORMS) else None
+
+
+def _find_by_id(runtime: Runtime, asked: str) -> str | None:
+    """Return the folder's name of an own skill that the catalog does not have, by its id or key."""
+    personal = runtime.personal()
+    for name in {*personal.names(), *personal.former_names()}:
+        if asked in (_make_id(name), make_activation_key(_make_id(name))) and personal.knows(name):
+            return name
+    return None
+
+
+def _get_own(call: Call) -> str:
+    own = _find_own(call)
+    if own is not None:
+        return own
+    row = call.site.table.current().find(call.path["skill"])
     if row is None:
-        if runtime.personal().knows(asked):
-            return asked
-        raise NotFound(
-            f"no skill '{show_path(asked[:200])}'", hint="/api/skills lists all skills", code="unknown-skill"
-        )
-    own = find_own_folder(runtime, row.skill)
-    if own is None:
-        raise Refused(
-            f"'{row.skill.name}' is not one of your own skills",
-            hint="make a copy of it yours first: eject it",
-            code="not-yours",
-        )
-    return own
+        asked = show_path(call.path["skill"][:200])
+        raise NotFound(f"no skill '{asked}'", hint="/api/skills lists all skills", code="unknown-skill")
+    raise Refused(
+        f"'{row.skill.name}' is not one of your own skills",
+        hint=f"make a copy of it yours first: eject it; if you removed your own, '{_make_id(row.skill.name)}' names it",
+        code="not-yours",
+    )
 
 
 def _list_versions(call: Call) -> Record:
-    row = call.site.table.current().find(call.path["skill"])
-    if row is not None:
-        return describe_versions(call.site.runtime, row.skill)
-    history = call.site.runtime.personal().history(_get_own(call))
-    return history_record(history) | {"own": True}
+    own = _find_own(call)
+    if own is None:
+        row = call.site.table.current().find(call.path["skill"])
+        if row is not None:
+            return describe_versions(call.site.runtime, row.skill)
+    return history_record(call.site.runtime.personal().history(own or _get_own(call))) | {"own": True}
 
 
 def _send_version_file(call: Call) -> Response:
@@ -175,7 +211,7 @@ def _eject(call: Call) -> Record:
             f"you have a skill '{skill.name}' of your own already",
             status=409,
             code="exists",
-            hint="edit that one, or remove it first; it stays in the history",
+            hint="edit that one, or remove it first; it stays in the history, and can be restored",
         )
     return _tell(call, _add(runtime, skill))
 

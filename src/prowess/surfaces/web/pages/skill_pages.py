@@ -13,7 +13,7 @@ from prowess.surfaces.records import model_usage_record
 from prowess.surfaces.telling_records import usage_record
 from prowess.surfaces.web.api.decisions import describe_trust
 from prowess.surfaces.web.api.file_answers import find_picture_type
-from prowess.surfaces.web.api.own_skills import describe_versions, find_own_folder
+from prowess.surfaces.web.api.own_skills import describe_versions, find_own_folder, list_removed
 from prowess.surfaces.web.api.skill_contents import open_contents
 from prowess.surfaces.web.api.skills import describe_skill, judge_skill
 from prowess.surfaces.web.api.telling import describe_placements
@@ -37,6 +37,7 @@ def _list(visit: Visit) -> Response:
     site, given = visit.site, visit.request.query_params
     snapshot = site.table.current()
     values = show_list(snapshot, parse_wanted(given), show=visit.show_record)
+    values["removed"] = list_removed(site.runtime)
     if given.get("fragment") == "table":
         return visit.render("skills/table.html", values, page="skills")
     project = visit.show_text(site.runtime.settings.place.project_root)
