@@ -14,6 +14,7 @@ import anyio.to_thread
 
 from prowess.activation.conversations import Outcome, TokenUse, TurnReceipt
 from prowess.activation.tools import Tool
+from prowess.agent.asking import working_for
 from prowess.agent.chat_model import (
     CallPiece,
     FinishPiece,
@@ -40,6 +41,7 @@ from prowess.agent.events import (
     make_failed,
 )
 from prowess.agent.hearing import MAX_CALLS, Hearing, make_sound
+from prowess.agent.late_answers import hear_late_answers
 from prowess.agent.messages import Message, ToolCall
 from prowess.agent.opening import drop_unheard, open_fork, open_turn, sync_skills
 from prowess.agent.resumption import Resumption, Standing
@@ -88,7 +90,7 @@ class Turn:
         """Do what blocks in another thread. It is ended with the turn, and waited for."""
 
         def call() -> _T:
-            with stoppable(self.stop):
+            with stoppable(self.stop), working_for(self):
                 return function()
 
         return await anyio.to_thread.run_sync(call, limiter=self._limiter)
@@ -253,6 +255,9 @@ class Turn:
 
     async def _take_up(self, resumption: Resumption, message: str, delegate_to: str) -> Outcome:
         """Give all that was left open its end, and do what is still to be done."""
+        hear = partial(hear_late_answers, self.conversation, resumption)
+        with anyio.CancelScope(shield=True):  # Whoever cancels the turn has all of it closed as well.
+            resumption = await anyio.to_thread.run_sync(hear, limiter=self._limiter)
         for closing in resumption.closings:
             tell = self.stage.inside(closing.within).tell if closing.within else self.tell
             tell(closing.event)

@@ -12,14 +12,15 @@ from mcp.shared.exceptions import MCPError
 from prowess.runtime import Runtime
 from tests.agent.openai_server import ScriptedServer, fail, say
 from tests.skills_on_disk import Home, write_skill
-from tests.surfaces.mcp.connecting import LEGACY, Person, connect, until, with_client
+from tests.surfaces.mcp.connecting import LEGACY, Person, connect, connect_http, serving_within, until, with_client
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def root(home: Home) -> Path:
-    write_skill(home.path / ".agents" / "skills", "deep", extra="context: fork\n", body="Dig deep.\n")
+    files = {"notes.md": "Notes.\n"}
+    write_skill(home.path / ".agents" / "skills", "deep", extra="context: fork\n", body="Dig deep.\n", files=files)
     return home.path
 
 
@@ -59,6 +60,37 @@ def test_refused_subagent_is_a_result(served: ScriptedServer, mode: str) -> None
     assert nobody.is_error
     assert "consent" in _text(nobody)
     assert served.requests == []
+
+
+async def _read_notes(client: Client) -> types.CallToolResult:
+    return await client.call_tool("read_skill_resource", {"name": "deep", "path": "notes.md"})
+
+
+def test_no_to_a_subagent_is_none_to_what_comes_after_it(served: ScriptedServer, mode: str) -> None:
+    person = Person(["refuse-once", "allow-once"])
+
+    async def work(client: Client) -> tuple[bool, str]:
+        return (await _dig(client)).is_error, _text(await _read_notes(client))
+
+    with Runtime.open() as runtime:
+        assert with_client(work, connect(runtime, mode=mode, person=person)) == (True, "Notes.\n")
+    assert len(person.asked) == 2
+    assert served.requests == []
+
+
+@pytest.mark.usefixtures("served")
+def test_nobody_who_could_agree_to_a_subagent_is_nobody_for_its_own_client_only() -> None:
+    person = Person(["allow-once"])
+
+    async def work(client: Client) -> tuple[types.CallToolResult, types.CallToolResult]:
+        refused = await _dig(client)
+        async with connect_http(url, person=person) as other:
+            return refused, await _read_notes(other)
+
+    with serving_within("") as url:
+        refused, read = with_client(work, connect_http(url))
+    assert "consent" in _text(refused)
+    assert _text(read) == "Notes.\n"
 
 
 def test_subagents_that_are_wanted_at_once_work_one_after_the_other(served: ScriptedServer, mode: str) -> None:
