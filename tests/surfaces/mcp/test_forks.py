@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import mcp_types as types
@@ -91,6 +92,23 @@ def test_nobody_who_could_agree_to_a_subagent_is_nobody_for_its_own_client_only(
         refused, read = with_client(work, connect_http(url))
     assert "consent" in _text(refused)
     assert _text(read) == "Notes.\n"
+
+
+@pytest.mark.parametrize("wrong", [{"arguments": ["a", 3]}, {"arguments": "a", "bogus": 1}, {"arguments": 3}])
+def test_wrong_arguments_are_refused_before_anybody_is_asked(
+    served: ScriptedServer, mode: str, wrong: dict[str, Any]
+) -> None:
+    person = Person()
+
+    async def work(client: Client) -> types.CallToolResult:
+        return await client.call_tool("activate_skill", {"name": "deep", **wrong})
+
+    with Runtime.open() as runtime:
+        result = with_client(work, connect(runtime, mode=mode, person=person))
+    assert result.is_error
+    assert result.structured_content["error"]["code"] == "bad-arguments"
+    assert person.asked == []
+    assert served.requests == []
 
 
 def test_subagents_that_are_wanted_at_once_work_one_after_the_other(served: ScriptedServer, mode: str) -> None:

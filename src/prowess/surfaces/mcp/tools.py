@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import anyio.to_thread
 import mcp_types as types
 
-from prowess.activation.tool_dialects import render_tools
+from prowess.activation.tool_arguments import parse_arguments
+from prowess.activation.tool_dialects import find_tool, render_tools
 from prowess.activation.tools import Role
 from prowess.errors import ProwessError
 from prowess.runtime.tool_results import ToolResult, render_error
@@ -60,18 +60,8 @@ class ToolDesk:
         except ProwessError as error:  # The disk or the database: the model is told.
             done = _Done(_render(render_error(params.name, None, visit.session.policy.tools, error, names=()), ""))
         if done.role in _CHANGING:
-            await self._tell_tools(visit)
-        return done.result
-
-    async def _tell_tools(self, visit: Visit) -> None:
-        """Tell a client that has seen the tools if they are others now."""
-        if visit.tools_told is None:
-            return
-        offered = await anyio.to_thread.run_sync(visit.session.offered, limiter=self._hall.threads)
-        names = tuple(tool.name for tool in offered)
-        if names != visit.tools_told:
-            visit.tools_told = names
             await tell_tools(self._hall, visit)
+        return done.result
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +79,9 @@ class _Call:
         self.request = request
         self.name = name
         self.arguments = arguments
+        self.prompt = ""
+        """What a subagent is to do, if one is to work the skill."""
         self._session = request.visit.session
-
-    @property
-    def prompt(self) -> str:
-        """What a subagent is to do, under whichever name the tool has it."""
-        return str(self.arguments.get("prompt") or self.arguments.get("arguments") or "")
 
     def carry_out(self) -> _Done | Skill:
         """Return what came of the call; the skill, if a subagent is to work it and there can be one."""
@@ -113,9 +100,12 @@ class _Call:
         return _Done(_render(result, uri), result.role)
 
     def _find_fork(self) -> Skill | None:
+        """Return the skill that a subagent is to work. A call that is wrong is for none, and the session says why."""
         try:
-            skill = self._session.find_usable(str(self.arguments.get("name", "")))
-            asked = str(self.arguments.get("run_in", ""))
+            given = parse_arguments(find_tool(self._session.offered(), self.name), self.arguments)
+            skill = self._session.find_usable(given["name"])
+            self.prompt = given.get("prompt") or given.get("arguments") or ""
+            asked = given.get("run_in", "")
             return skill if is_for_fork(skill, self.request.visit, prompt=self.prompt, asked=asked) else None
         except ProwessError:
             return None
