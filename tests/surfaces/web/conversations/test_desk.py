@@ -12,12 +12,15 @@ from prowess.errors import Refused, SettingsError
 from prowess.runtime import Runtime
 from prowess.surfaces.http.options import HttpLimits, HttpOptions
 from prowess.surfaces.web.conversations.desk import Desk
+from tests.agent.conftest import OPEN
 from tests.agent.scripted_model import ScriptedModel, Wait, call, calls, say
 from tests.runtime.opening import ONLY_MINE
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.web.conversations.desks import at_desk, log_of, question_in, shown, until, watched
 
 pytestmark = pytest.mark.slow
+
+_NOT_KEPT = f'{OPEN}sessions = "task"\n'
 
 
 def test_message_is_answered_while_nobody_watches(runtime: Runtime) -> None:
@@ -199,6 +202,47 @@ def test_deleted_conversation_is_gone_with_what_was_under_way(runtime: Runtime) 
             assert not await desk.forget("never")
 
     anyio.run(talk)
+
+
+def test_conversation_that_is_not_kept_is_renamed_while_it_lasts(home: Home, root: Path) -> None:
+    home.write_settings(_NOT_KEPT)
+
+    async def talk(runtime: Runtime) -> None:
+        async with at_desk(runtime, ScriptedModel(say("Done."), say("Again."))) as desk:
+            one = await desk.conversation("chat")
+            assert not await desk.rename("chat", "Nothing was said in it")
+            for message, title, shown_title in (("Do it.", "Walls\nof it", "Walls"), ("And again.", "", "Do it.")):
+                await desk.say(one, message, model="")
+                await until(lambda: not one.is_busy)
+                assert await desk.rename("chat", title)
+                assert [listed.title for listed, _ in desk.listed()] == [one.title] == [shown_title]
+            assert not await desk.rename("never", "x")
+
+    with Runtime.open() as runtime:
+        anyio.run(talk, runtime)
+
+
+def test_conversation_that_is_not_kept_makes_room_when_nobody_has_watched_it_for_longest(
+    home: Home, root: Path
+) -> None:
+    home.write_settings(_NOT_KEPT)
+
+    async def talk(runtime: Runtime) -> None:
+        async with at_desk(runtime, ScriptedModel(say("Done."), say("Done."))) as desk, watched(desk, "first") as first:
+            for chat_id in ("first", "second"):
+                one = await desk.conversation(chat_id)
+                await desk.say(one, "Do it.", model="")
+                await until(lambda one=one: not one.is_busy)
+            second = await desk.conversation("second")
+            for number in range(498):
+                (await desk.conversation(f"later-{number}")).title = "Something was said."
+            await desk.conversation("new")
+            assert (first.is_gone, second.is_gone) == (False, True)
+            listed = [one.id for one, _ in desk.listed(limit=1_000)]
+            assert ("first" in listed, "second" in listed, "later-0" in listed) == (True, False, True)
+
+    with Runtime.open() as runtime:
+        anyio.run(talk, runtime)
 
 
 def test_only_so_many_messages_are_answered_at_once(runtime: Runtime) -> None:

@@ -157,15 +157,22 @@ class Desk:
         return found
 
     async def _make_room(self) -> None:
-        """Leave the conversation that nobody has watched for longest, if there are too many."""
+        """Leave the conversation that nobody has watched for longest, if there are too many.
+
+        Those that would be missed come last: what is not kept is forgotten with it.
+        """
         if len(self._open) < _MAX_OPEN:
             return
-        idle = [one for one in self._open.values() if one.is_idle]
-        if not idle:
+        spare = [one for one in self._open.values() if one.is_idle or (one.is_alone and not one.is_busy)]
+        if not spare:
             raise Refused(
                 f"{_MAX_OPEN} conversations are open here", hint="try again later", code="too-many-conversations"
             )
-        await self._leave(min(idle, key=lambda one: one.used_at))
+        chosen = min(spare, key=lambda one: (not one.is_idle, one.used_at))
+        if chosen.is_idle:
+            await self._leave(chosen)
+        else:
+            await self.forget(chosen.id)
 
     async def _leave(self, one: LiveConversation) -> None:
         if self._open.get(one.id) is one:
@@ -229,7 +236,11 @@ class Desk:
 
     async def rename(self, chat_id: str, title: str) -> bool:
         """Give a conversation a title."""
-        known = await anyio.to_thread.run_sync(self.runtime.name_conversation, chat_id, title)
+        if self.keeps:
+            known = await anyio.to_thread.run_sync(self.runtime.name_conversation, chat_id, title)
+        else:
+            one = self._find_open(chat_id)
+            known = one is not None and one.rename(title)
         self._revise(conversations=1)
         return known
 
@@ -293,6 +304,8 @@ class Desk:
             await self._refresh_watched()
             self._changes = changes
         for one in list(self._open.values()):
+            if not one.is_alone:
+                one.used_at = time.monotonic()
             try:
                 await one.turns.mind_others()
             except ProwessError as error:  # One conversation must not keep others waiting.

@@ -122,6 +122,7 @@ class LiveConversation:
         self.key = self.asker.key = self.chat.session.key
         self.title = ""
         """What people call it, or else what its first message says."""
+        self._first_words = ""
         self.model = model.name
         """The model that answered last, or will."""
         self.scene = Scene()
@@ -158,7 +159,12 @@ class LiveConversation:
     @property
     def is_idle(self) -> bool:
         """Whether nobody would miss it here."""
-        return (self.is_kept or not self.title) and not (len(self.bells) or self.is_own)
+        return (self.is_kept or not self.title) and self.is_alone
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nobody watches it and nothing is done in it here."""
+        return not (len(self.bells) or self.is_own)
 
     async def work(self, function: Callable[[], _T]) -> _T:
         """Do what blocks in a thread."""
@@ -168,8 +174,9 @@ class LiveConversation:
 
     def show(self, happening: Happening) -> None:
         """Show what has happened to all who watch."""
-        if not self.title and isinstance(happening.event, Begun):
-            self.title = make_title(happening.event.message)
+        if not self._first_words and isinstance(happening.event, Begun):
+            self._first_words = make_title(happening.event.message)
+            self.title = self.title or self._first_words
         self.scene.take(happening)
         self.feeds.give(happening)
         self.bells.ring()
@@ -238,6 +245,12 @@ class LiveConversation:
             self.scene.set_question(question.id, msgspec.json.decode(question.record))
 
     # What people decide
+
+    def rename(self, title: str) -> bool:
+        """Call one that is not kept so, as the store would; say whether anything was said in it."""
+        if self._first_words:
+            self.title = make_title(title) or self._first_words
+        return bool(self._first_words)
 
     async def open_questions(self) -> tuple[OpenQuestion, ...]:
         """Return the questions that wait for an answer."""
