@@ -148,7 +148,7 @@ def test_fork_of_a_message_ends_before_that_is_taken_anew() -> None:
 def test_question_is_closed_as_often_as_it_was_asked() -> None:
     answered = ConsentAnswered(call="", question="q", answer="nobody")
     found = decide(BEGUN, asks("q"), answered, Resumed(id="1"), asks("q"))
-    assert found.closings == (Closing(answered),)
+    assert found.closings == (Closing(answered, asked=asks("q")),)
     assert found.consents == ((asks("q"), "nobody"),)
 
 

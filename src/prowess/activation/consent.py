@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from prowess.activation.grants import Act, Decision, Grant, Scope
 from prowess.policy import Consent, ScriptConsent
@@ -28,6 +28,7 @@ __all__ = [
     "Deny",
     "FileChange",
     "HeadlessAsker",
+    "LastingAsker",
     "Question",
     "Verdict",
     "compare_files",
@@ -144,6 +145,18 @@ class ConsentAsker(Protocol):
         """Return the answer; None if there is nobody to give one.
 
         The skill cannot be used while the question is open: what is asked is all that there is to see.
+        """
+        ...
+
+
+@runtime_checkable
+class LastingAsker(ConsentAsker, Protocol):
+    """Puts questions that outlive its process, so that an answer may come after it has ended."""
+
+    def withdraw(self, question: str) -> Answer | None:
+        """Return the answer that was given to a question which another process put; None if there is none.
+
+        Nobody can answer it any more then.
         """
         ...
 

@@ -59,6 +59,8 @@ class Closing:
     event: Event
     within: str = ""
     """The fork that it happens in; empty for the conversation itself."""
+    asked: ConsentAsked | None = None
+    """The question that it ends; it may have an answer that the log doesn't know of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,8 @@ def _close(told: Sequence[Happening], *, within: str) -> Iterator[Closing]:
             case _:
                 pass
     for question in questions.values():
-        yield Closing(ConsentAnswered(call=question.call, question=question.question, answer=NOBODY), within)
+        unheard = ConsentAnswered(call=question.call, question=question.question, answer=NOBODY)
+        yield Closing(unheard, within, asked=question)
     for fork in forks.values():
         yield from _close_fork(told, fork, within=within)
     wanted = {call.id: call for answer in _find(events, Answered) for call in answer.calls}

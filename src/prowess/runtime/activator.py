@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from prowess.activation.consent import Confirmation, Question, Verdict
+from prowess.activation.consent import Answer, Confirmation, Question, Verdict
+from prowess.activation.grants import Act
 from prowess.activation.receipts import AskedBy, Receipt, keep_arguments
 from prowess.catalog.rereading import read_manifest
 from prowess.disclosure.agreed_files import SkillChanged
@@ -257,6 +258,12 @@ class Activator:
         """Return whether a skill may be used as it is now, must be asked about, or must not be used."""
         skill, files = self._shelf.take(skill)
         return self._gate.decide(skill, files, is_active=self._find_current(skill, files) is not None)
+
+    def keep_answer(self, skill: Skill, digest: str, answer: Answer, *, act: Act, powers: tuple[str, ...]) -> None:
+        """Remember what a person said of these files of a skill, unless it has others now."""
+        skill, files = self._shelf.take(skill)
+        if digest and files.digest == digest:
+            self._gate.keep(skill, files, answer, act=act, powers=powers)
 
     def question(self, skill: Skill, *, tool: str, arguments: str, run_in: RunIn = RunIn.HERE) -> Question | None:
         """Return what a person would be asked before this call; None if nobody would be."""

@@ -291,24 +291,35 @@ class Gate:
                 hint_elsewhere=way or _ASKS_ANEW,
                 code="consent-needed",
             )
-        if answer.scope is not Scope.ONCE:
-            grant = Grant(
-                self._key.user,
-                switch_key(skill),
-                skill.name,
-                files.digest,
-                answer.decision,
-                session=self._key.session if answer.scope is Scope.SESSION else "",
-                given_by=given_by,
-                at=self._clock(),
-                files=files.files,
-                act=Act.USE if wish is None else Act.RUN,
-                powers=() if wish is None else wish.powers,
-            )
-            self._store.set_grant(grant)
+        act, powers = (Act.USE, ()) if wish is None else (Act.RUN, wish.powers)
+        self._keep(skill, files, answer, given_by=given_by, act=act, powers=powers)
         if answer.decision is Decision.REFUSE:
             raise _refused(skill, answer.scope, wish)
         return answer.scope.value
+
+    def keep(self, skill: Skill, files: FileSet, answer: Answer, *, act: Act, powers: tuple[str, ...]) -> None:
+        """Remember what a person said to a question that the asker put, as far as it reaches."""
+        self._keep(skill, files, answer, given_by=self._asker.name, act=act, powers=powers)
+
+    def _keep(
+        self, skill: Skill, files: FileSet, answer: Answer, *, given_by: str, act: Act, powers: tuple[str, ...]
+    ) -> None:
+        if answer.scope is Scope.ONCE:
+            return
+        grant = Grant(
+            self._key.user,
+            switch_key(skill),
+            skill.name,
+            files.digest,
+            answer.decision,
+            session=self._key.session if answer.scope is Scope.SESSION else "",
+            given_by=given_by,
+            at=self._clock(),
+            files=files.files,
+            act=act,
+            powers=powers,
+        )
+        self._store.set_grant(grant)
 
     def _way_to_consent(self, skill: Skill) -> str:
         """Return by what command the user agrees to a skill; empty where nobody can for more than one call."""

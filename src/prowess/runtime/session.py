@@ -6,7 +6,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from prowess.activation.consent import Confirmation, ConsentAsker, Question, Verdict
+from prowess.activation.consent import Answer, Confirmation, ConsentAsker, Question, Verdict
+from prowess.activation.grants import Act
 from prowess.activation.mentions import Completion, complete_mention
 from prowess.activation.receipts import AskedBy, Receipt
 from prowess.activation.tool_dialects import Dialect, render_tools, wire_name
@@ -300,6 +301,12 @@ class Session:
     def decide(self, skill: Skill) -> Verdict:
         """Return whether a skill may be used as it is now, must be asked about, or must not be used."""
         return self._activator.decide(skill)
+
+    def keep_answer(self, skill: str, digest: str, answer: Answer, *, act: Act, powers: tuple[str, ...]) -> None:
+        """Remember what a person said of these files of a skill, as far as it reaches, if it still has them."""
+        found = self.view().find(skill)
+        if found is not None:
+            self._activator.keep_answer(found, digest, answer, act=act, powers=powers)
 
     def search(self, query: str, *, limit: int = _FOUND) -> tuple[Found, ...]:
         """Return the visible skills that fit a query, best first."""
