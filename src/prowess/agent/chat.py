@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 
 from prowess.activation.conversations import Outcome, TokenUse, TurnReceipt
+from prowess.activation.receipts import AskedBy
 from prowess.agent.asking import ObservedAsker
 from prowess.agent.chat_model import ChatModel
 from prowess.agent.conversation import Conversation
@@ -131,20 +132,24 @@ class Chat:
         """Answer a message."""
         return await _conclude(self.stream(message))
 
-    async def delegate(self, name: str, prompt: str) -> TurnAnswer:
+    async def delegate(self, name: str, prompt: str, *, asked_by: AskedBy = AskedBy.USER) -> TurnAnswer:
         """Have a subagent work a skill; the prompt and its answer become part of the conversation."""
-        return await _conclude(self.stream(prompt, delegate_to=name))
+        return await _conclude(self.stream(prompt, delegate_to=name, asked_by=asked_by))
 
-    def stream(self, message: str, *, delegate_to: str = "", turn_id: str = "") -> AsyncGenerator[Happening, None]:
+    def stream(
+        self, message: str, *, delegate_to: str = "", asked_by: AskedBy = AskedBy.USER, turn_id: str = ""
+    ) -> AsyncGenerator[Happening, None]:
         """Answer a message, and yield what happens until it is answered: `Begun` first, `Done` last.
 
         Whoever closes the stream before that cancels the turn, and the conversation stays in order; a loop that may be
         left early belongs into `contextlib.aclosing`, so that it is closed at once. With `delegate_to`, a subagent
-        answers that works the skill of this name. `turn_id` is an id for the turn that no other has, to resume it by.
+        answers that works the skill of this name, as somebody has asked for it. `turn_id` is an id for the turn that no
+        other has, to resume it by.
         """
 
         async def answer(watch: Watcher, stop: StopSign) -> None:
             turn = self._make_turn(turn_id or os.urandom(16).hex(), watch, stop)
+            turn.asked_by = asked_by
             await turn.run(message, delegate_to=delegate_to)
 
         return self._lead(answer)

@@ -13,6 +13,7 @@ import anyio.from_thread
 import anyio.to_thread
 
 from prowess.activation.conversations import Outcome, TokenUse, TurnReceipt
+from prowess.activation.receipts import AskedBy
 from prowess.activation.tools import Tool
 from prowess.agent.asking import working_for
 from prowess.agent.chat_model import (
@@ -71,6 +72,8 @@ class Turn:
         """For what works for it in other threads."""
         self.clock: ForkClock | None = None
         """Of the fork that it is the turn of."""
+        self.asked_by = AskedBy.USER
+        """Who wants the subagent that answers the message, if one does."""
         self._limiter = anyio.CapacityLimiter(_THREADS)
         self._system = ""
         """What the system prompt says for this one request alone."""
@@ -200,7 +203,8 @@ class Turn:
         return await self._have_worked(name, prompt)
 
     async def _have_worked(self, name: str, prompt: str) -> Outcome:
-        result = await self.work(lambda: self.conversation.session.delegate(name, prompt))
+        session, asked_by = self.conversation.session, self.asked_by
+        result = await self.work(lambda: session.delegate(name, prompt, asked_by=asked_by))
         self._text = result.text
         self.tell(Answered(text=result.text))
         return Outcome.ANSWERED

@@ -10,6 +10,7 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
+from prowess.activation.receipts import AskedBy
 from prowess.runtime import Runtime
 from tests.agent.openai_server import ScriptedServer, fail, say
 from tests.skills_on_disk import Home, write_skill
@@ -92,6 +93,18 @@ def test_nobody_who_could_agree_to_a_subagent_is_nobody_for_its_own_client_only(
         refused, read = with_client(work, connect_http(url))
     assert "consent" in _text(refused)
     assert _text(read) == "Notes.\n"
+
+
+@pytest.mark.usefixtures("served")
+def test_receipts_say_who_has_asked_for_the_subagent(mode: str) -> None:
+    async def work(client: Client) -> None:
+        await _dig(client)
+        await _call_for(client)
+
+    with Runtime.open() as runtime:
+        with_client(work, connect(runtime, mode=mode, person=Person(["allow-once", "allow-once"])))
+        newest, first = runtime.receipts()
+    assert (first.asked_by, newest.asked_by) == (AskedBy.MODEL, AskedBy.USER)
 
 
 @pytest.mark.parametrize("wrong", [{"arguments": ["a", 3]}, {"arguments": "a", "bogus": 1}, {"arguments": 3}])

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from prowess.activation.receipts import AskedBy
 from prowess.activation.tools import Role
 from prowess.runtime.forking import decide_fork
 from prowess.skill.skill import Skill
@@ -42,7 +43,7 @@ def make_call(skill: Skill, visit: Visit, *, prompt: str) -> tuple[str, Mapping[
 
 
 async def delegate(
-    request: ClientRequest, skill: Skill, prompt: str, *, call: tuple[str, Mapping[str, Any]]
+    request: ClientRequest, skill: Skill, prompt: str, *, call: tuple[str, Mapping[str, Any]], asked_by: AskedBy
 ) -> "TurnAnswer":
     """Return what a subagent has answered. Raise `InputWanted` if a person must be asked by way of another request."""
     visit = request.visit
@@ -53,4 +54,4 @@ async def delegate(
             raise InputWanted(question)
     request.is_repeatable = False  # What the subagent has done before a question would happen twice.
     async with visit.forking:
-        return await request.attend(visit.chat.delegate(skill.id, prompt))
+        return await request.attend(visit.chat.delegate(skill.id, prompt, asked_by=asked_by))

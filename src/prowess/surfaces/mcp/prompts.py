@@ -126,7 +126,7 @@ def _carry_out(request: ClientRequest, params: types.GetPromptRequestParams) -> 
 
 async def _have_worked(request: ClientRequest, wish: _Wish) -> str:
     """Return the answer of a subagent, with what it was asked."""
-    answer = await delegate(request, wish.skill, wish.prompt, call=wish.call)
+    answer = await delegate(request, wish.skill, wish.prompt, call=wish.call, asked_by=AskedBy.USER)
     if answer.error is not None:
         raise Refused(answer.error.message, hint=answer.error.hint, code=answer.error.code)
     return (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 
+from prowess.activation.receipts import AskedBy
 from prowess.activation.tool_arguments import parse_arguments
 from prowess.activation.tool_dialects import find_tool, render_tools
 from prowess.activation.tools import Role
@@ -53,7 +54,8 @@ class ToolDesk:
             call = _Call(request, params.name, arguments)
             done = await request.run(call.carry_out)
             if isinstance(done, Skill):
-                answer = await delegate(request, done, call.prompt, call=(call.name, call.arguments))
+                wanted = (call.name, call.arguments)
+                answer = await delegate(request, done, call.prompt, call=wanted, asked_by=AskedBy.MODEL)
                 return _render_answer(done, answer)
         except InputWanted as wanted:
             return await self._hall.suspend(request, wanted.question)
