@@ -17,8 +17,8 @@ help:  ## List the targets
 install: $(INSTALLED)  ## Make .venv with everything, and the system packages where that is allowed
 
 $(INSTALLED): requirements/dev.txt requirements/debian.txt pyproject.toml tools/setup.sh
-	sh tools/setup.sh
-	touch $(INSTALLED)
+	@sh tools/setup.sh >&2
+	@touch $(INSTALLED)
 
 run: install  ## Open the web app; its first line of output is the address (PORT=9000 for another port)
 	@if [ -t 1 ]; then set -- --open; fi; exec $(BIN)/prowess serve $(if $(PORT),--port $(PORT)) "$$@"

@@ -1,5 +1,9 @@
 """The pages of the docs that are made from the source."""
 
+import re
+import tomllib
+from typing import Any
+
 from prowess.settings import SETTINGS
 from prowess.skill.problems import KINDS
 from prowess.surfaces.cli.main import COMMANDS
@@ -19,6 +23,16 @@ def test_groups_of_problems_begin_with_codes_that_exist() -> None:
 def test_page_of_settings_has_every_setting() -> None:
     headings = [line.removeprefix("## ") for line in reference.render_settings().splitlines() if line.startswith("## ")]
     assert headings == [*(setting.path for setting in SETTINGS), "The whole file"]
+
+
+def test_examples_of_settings_are_toml_that_sets_them() -> None:
+    examples = re.findall(r"^- Example: `(.*)`$", reference.render_settings(), re.MULTILINE)
+    assert len(examples) == len(SETTINGS)
+    for setting, example in zip(SETTINGS, examples, strict=True):
+        value: Any = tomllib.loads(example)
+        for part in setting.path.split("."):
+            value = value[part]
+        setting.read(value)
 
 
 def test_page_of_commands_has_every_command_with_an_example() -> None:

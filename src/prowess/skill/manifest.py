@@ -93,7 +93,6 @@ class Command:
     """How an explicit invocation goes straight to a tool."""
 
     tool: str
-    argument_mode: str = "raw"
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,13 +204,6 @@ def test_small_talk_asks_for_nothing(message: str, is_small: bool) -> None:
     assert read_wish(message).is_small_talk == is_small
 
 
-@pytest.mark.parametrize(
-    ("message", "only_asks"), [("What is it?", True), ("What is it? Run it.", False), ("please tell me what", False)]
-)
-def test_message_of_questions_is_only_asking(message: str, only_asks: bool) -> None:
-    assert read_wish(message).only_asks == only_asks
-
-
 def test_very_long_message_is_read_in_part_and_quickly() -> None:
     wish = read_wish("run " + "x" * 1_000_000 + " references/a.md")
     assert (wish.runs, wish.paths, len(wish.text)) == (True, (), 20_000)

@@ -152,8 +152,6 @@ class Wish:
     forbids_runs: bool = False
     reads: bool = False
     """Whether something is to be read or shown."""
-    only_asks: bool = False
-    """Whether it is a question and nothing else."""
     is_whole: bool = False
     """Whether all steps of a procedure are wanted."""
     steps: tuple[int, ...] = ()
@@ -197,7 +195,6 @@ def read_wish(message: str) -> Wish:
         checks=not forbids and any(map(_is_check, doing)),
         forbids_runs=forbids,
         reads=_READ.search(text) is not None,
-        only_asks=not asking,
         is_whole=_WHOLE.search(text) is not None,
         steps=_read_steps(text),
         quoted=tuple(_find_quoted(text[: dashes.start()] if dashes else text)),
