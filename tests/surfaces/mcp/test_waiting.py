@@ -10,6 +10,8 @@ from mcp.client import Client
 
 from prowess.runtime import Runtime
 from prowess.surfaces.mcp.options import McpLimits, McpOptions
+from prowess.surfaces.mcp.server import make_server
+from prowess.surfaces.mcp.visits import Hall
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.mcp.connecting import LEGACY, Person, connect, connect_http, serving_within, until, with_client
 
@@ -101,6 +103,34 @@ def test_cancelled_call_that_waits_for_the_answer_of_another_frees_its_thread() 
 
     with Runtime.open() as runtime:
         with_client(work, connect(runtime, mode=LEGACY, person=person, options=_within(calls=2)))
+
+
+@pytest.mark.usefixtures("own_skills")
+def test_call_that_is_cancelled_while_it_waits_for_a_thread_is_never_carried_out() -> None:
+    person = Person(waits=True)
+
+    async def work(client: Client, hall: Hall) -> None:
+        (visit,) = hall.visits
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_use, client, "one")
+            await until(lambda: person.asked)
+            with anyio.move_on_after(0.3):
+                await _use(client, "two")
+            await until(lambda: visit.requests == 1)  # Its handler is done, though the only thread is not free.
+            tasks.cancel_scope.cancel()
+        assert _code(await _use(client, "unknown")) == "unknown-skill"
+        assert len(person.asked) == 1
+
+    with Runtime.open() as runtime:
+
+        async def run() -> None:
+            server, hall = make_server(runtime, _within(calls=1))
+            async with Client(server, mode=LEGACY, elicitation_callback=person.fill, cache=None) as client:
+                await client.list_tools()
+                with anyio.fail_after(20):
+                    await work(client, hall)
+
+        anyio.run(run)
 
 
 @pytest.mark.slow

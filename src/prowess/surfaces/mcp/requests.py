@@ -137,8 +137,8 @@ class ClientRequest:
     async def run(self, function: Callable[[], _T]) -> _T:
         """Return what a function returns that blocks, and may wait for a person.
 
-        If the request is cancelled, it is ended, and waited for. A client that is asked in between has a share of the
-        threads, and no more, so that one whose user is away stops no other.
+        If the request is cancelled, it is ended, and waited for; what has not begun never does. A client that is asked
+        in between has a share of the threads, and no more, so that one whose user is away stops no other.
         """
         if self.is_stateless:
             return await self._carry(function, self.visit.hall.pool)
@@ -156,7 +156,13 @@ class ClientRequest:
 
         with self.current():
             context = contextvars.copy_context()
-        return await self._see_through(self._loop.run_in_executor(pool, context.run, call), end=self._end)
+        work = pool.submit(context.run, call)
+
+        def end() -> None:
+            if not work.cancel():  # It has begun.
+                self._end()
+
+        return await self._see_through(asyncio.wrap_future(work), end=end)
 
     async def attend(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Return what comes of work in the loop, which may ask a person from threads of its own.
