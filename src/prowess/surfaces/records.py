@@ -7,7 +7,7 @@ from typing import Any
 from prowess.activation.conversations import ConversationRecord, ModelUsage
 from prowess.catalog.catalog import Catalog, RejectedSkill
 from prowess.catalog.reasons import Explanation
-from prowess.catalog.switches import Switch, Switches
+from prowess.catalog.switches import EVERY_AGENT, Switch, Switches
 from prowess.catalog.validation import CheckedSkill
 from prowess.copies.sync import SyncReport
 from prowess.runtime import Runtime
@@ -68,8 +68,10 @@ def rejected_record(one: RejectedSkill) -> Record:
     return {"path": one.path, "problems": _problems(one.problems)}
 
 
-def skill_row(runtime: Runtime, catalog: Catalog, switches: Switches, skill: Skill) -> Record:
-    """Return a skill as it is listed, with its digest."""
+def skill_row(
+    runtime: Runtime, catalog: Catalog, switches: Switches, skill: Skill, *, agent: str = EVERY_AGENT
+) -> Record:
+    """Return a skill as it is listed, with its digest, and switched as it is for an agent."""
     digest = runtime.digest(skill)
     unread = () if digest else runtime.files(skill).problems
     return {
@@ -78,7 +80,7 @@ def skill_row(runtime: Runtime, catalog: Catalog, switches: Switches, skill: Ski
         "description": skill.description,
         "source": skill.kind.value,
         "digest": digest or None,
-        "enabled": switches.position(skill) is not Switch.OFF,
+        "enabled": switches.position(skill, agent=agent) is not Switch.OFF,
         "eligible": runtime.is_eligible(skill),
         "trusted": skill.trusted,
         "shadowed_by": catalog.shadowed.get(skill.id),
@@ -86,17 +88,17 @@ def skill_row(runtime: Runtime, catalog: Catalog, switches: Switches, skill: Ski
     }
 
 
-def skill_record(runtime: Runtime, catalog: Catalog, skill: Skill) -> Record:
-    """Return everything about one skill, as `show` does."""
+def skill_record(runtime: Runtime, catalog: Catalog, skill: Skill, *, agent: str = EVERY_AGENT) -> Record:
+    """Return everything about one skill, as `show` does, and switched as it is for an agent."""
     files = runtime.files(skill)
     switches = runtime.switches()
-    row = skill_row(runtime, catalog, switches, skill)
+    row = skill_row(runtime, catalog, switches, skill, agent=agent)
     return row | {
         "problems": [*row["problems"], *_problems(runtime.script_problems(skill))],
         "category": skill.category or None,
         "path": show_path(skill.folder),
         "root": show_path(skill.root),
-        "switch": switches.position(skill).value,
+        "switch": switches.position(skill, agent=agent).value,
         "missing": list(runtime.missing(skill)),
         "version": skill.manifest.version or None,
         "manifest": _manifest_record(skill),

@@ -10,6 +10,7 @@ from starlette.routing import Router
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from prowess.catalog.switches import EVERY_AGENT
 from prowess.runtime import Runtime
 from prowess.settings import load_settings
 from prowess.surfaces.http.options import HttpOptions
@@ -76,16 +77,18 @@ class _Standing:
 
 
 @contextmanager
-def open_browser(skills: Sequence[str] | None = None, *, local: bool = True) -> Generator[Browser]:
-    """Open a site with the settings of this place, and a browser that sees it."""
+def open_browser(
+    skills: Sequence[str] | None = None, *, local: bool = True, agent: str = EVERY_AGENT
+) -> Generator[Browser]:
+    """Open a site with the settings of this place, for all agents or for one, and a browser that sees it."""
     with Runtime(load_settings(), skills=skills) as runtime:
-        options, templates = HttpOptions(), make_environment()
+        options, templates = HttpOptions(agent=agent), make_environment()
         nobody = cast("Any", None)
         site = Site(
             runtime=runtime,
             options=options,
             desk=nobody,
-            table=SkillTable(runtime),
+            table=SkillTable(runtime, agent=agent),
             metrics=nobody,
             templates=templates,
             renderer=BlockRenderer(templates),

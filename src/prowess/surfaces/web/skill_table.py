@@ -87,6 +87,8 @@ class Snapshot:
     by_key: Mapping[str, SkillRow]
     usage: Mapping[str, Usage]
     measure: Callable[[Skill], int]
+    agent: str = EVERY_AGENT
+    """Whose view it is."""
     _tokens: dict[str, int] = field(default_factory=dict[str, int])
     _texts: dict[str, str] = field(default_factory=dict[str, str])
     _counts: Counter[str] | None = None
@@ -226,7 +228,8 @@ class SkillTable:
         def measure(skill: Skill) -> int:
             return counter.count(entry(skill, None if skill.id in view.name_only else describe(skill)))
 
-        return Snapshot(catalog, view, switches, rows, {row.key: row for row in rows}, self._count_uses(), measure)
+        by_key = {row.key: row for row in rows}
+        return Snapshot(catalog, view, switches, rows, by_key, self._count_uses(), measure, self._agent)
 
     def _count_uses(self) -> dict[str, Usage]:
         return {one.skill: one for one in self._runtime.usage().skills}

@@ -5,7 +5,7 @@ from functools import partial
 from msgspec import Struct
 
 from prowess.activation.grants import Act, Decision, Scope
-from prowess.catalog.switches import EVERY_AGENT, Switch
+from prowess.catalog.switches import Switch
 from prowess.runtime import Runtime
 from prowess.surfaces.decision_records import grant_record, switch_record, trust_record
 from prowess.surfaces.records import Record
@@ -30,6 +30,7 @@ class SwitchAnswer(Struct, kw_only=True):
     key: str
     switch: Switch
     agent: str | None
+    """The agent that it holds for; None: for all."""
     visible: bool
     """Whether models see it."""
 
@@ -107,9 +108,10 @@ def describe_trust(runtime: Runtime) -> Record:
 
 
 def _switch(call: Call) -> Record:
-    runtime, row = call.site.runtime, call.site.table.get(call.path["skill"])
-    skill = runtime.set_switch(row.skill.id, call.body.position)
-    return switch_record(runtime, skill, call.body.position, agent=EVERY_AGENT) | {"key": row.key}
+    """Set a switch for the agent that is served: nobody sees others here, and what they have is not to change."""
+    runtime, agent, row = call.site.runtime, call.site.options.agent, call.site.table.get(call.path["skill"])
+    skill = runtime.set_switch(row.skill.id, call.body.position, agent=agent)
+    return switch_record(runtime, skill, call.body.position, agent=agent) | {"key": row.key}
 
 
 def _rescan(call: Call) -> Record:

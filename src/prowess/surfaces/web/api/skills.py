@@ -76,7 +76,8 @@ class WhyQuery(Struct, kw_only=True):
 def describe_rows(runtime: Runtime, snapshot: Snapshot, rows: tuple[SkillRow, ...]) -> list[Record]:
     """Return skills as they are listed, each with its digest."""
     return [
-        skill_row(runtime, snapshot.catalog, snapshot.switches, row.skill) | _describe_standing(snapshot, row)
+        skill_row(runtime, snapshot.catalog, snapshot.switches, row.skill, agent=snapshot.agent)
+        | _describe_standing(snapshot, row)
         for row in rows
     ]
 
@@ -91,9 +92,9 @@ def describe_skill(runtime: Runtime, snapshot: Snapshot, row: SkillRow) -> Recor
         "runs": used.runs if used else 0,
         "last_used_at": show_moment(used.last_used_at) if used else None,
     }
-    why = explanation_record(runtime.why(row.skill.id))
-    record = skill_record(runtime, snapshot.catalog, row.skill) | _describe_standing(snapshot, row)
-    return record | {"usage": usage, "why": why}
+    why = explanation_record(runtime.why(row.skill.id, agent=snapshot.agent))
+    record = skill_record(runtime, snapshot.catalog, row.skill, agent=snapshot.agent)
+    return record | _describe_standing(snapshot, row) | {"usage": usage, "why": why}
 
 
 def judge_skill(runtime: Runtime, row: SkillRow) -> Record:
@@ -202,8 +203,10 @@ def _list_problems(call: Call) -> Record:
 
 def _explain(call: Call) -> Record:
     asked = call.path["skill"]
-    row = call.site.table.current().find(asked)
-    explanation = call.site.runtime.why(row.skill.id if row else asked, query=call.query.query)
+    snapshot = call.site.table.current()
+    row = snapshot.find(asked)
+    name = row.skill.id if row else asked
+    explanation = call.site.runtime.why(name, agent=snapshot.agent, query=call.query.query)
     return explanation_record(explanation)
 
 
