@@ -380,3 +380,12 @@ def test_conversations_are_found_by_what_was_said(store: StateStore, query: str,
     store.name_conversation(user="ann", session="sums", title="A given name")
     assert {one.id for one in store.search_conversations(user="ann", query=query)} == found
     assert store.search_conversations(user="bob", query=query) == ()
+
+
+def test_conversation_is_found_however_many_others_came_after_it(store: StateStore) -> None:
+    _say(store, "oldest", "What about Tuesday?", "Better next week.")
+    later = replace(make_event(1), at=make_event(2).at + 1)
+    assert all(_append(store, [later], session=f"later-{number}") for number in range(1_001))
+    assert "oldest" not in _ids(store)
+    for query in ("tuesday", "next week"):  # The one stands in its title.
+        assert [one.id for one in store.search_conversations(user="ann", query=query)] == ["oldest"]

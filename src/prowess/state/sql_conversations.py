@@ -40,7 +40,7 @@ _RESUMED = "SELECT number FROM events WHERE owner = ? AND session = ? AND number
 _CONVERSATION = (
     "SELECT owner, id, given_title, first_words, model, created_at, used_at, turns FROM conversations WHERE owner = ?"
 )
-_CONVERSATIONS = f"{_CONVERSATION} ORDER BY used_at DESC, id LIMIT ?"
+_CONVERSATIONS = f"{_CONVERSATION} ORDER BY used_at DESC, id"
 _SAID = (
     "SELECT session, kind, data FROM events WHERE owner = ? AND fork = '' AND kind IN ('begun', 'answer')"
     " AND LOWER(data) LIKE ? ESCAPE '!' ORDER BY happened_at DESC LIMIT 2000"
@@ -84,7 +84,7 @@ class SqlConversations(SqlTables):
         return int(rows[0][0]) if rows else 0
 
     def conversations(self, *, user: str, limit: int = 1_000) -> tuple[ConversationRecord, ...]:
-        return tuple(map(unpack_conversation, self._database.read(_CONVERSATIONS, (*pack(user), limit))))
+        return tuple(map(unpack_conversation, self._database.read(f"{_CONVERSATIONS} LIMIT ?", (*pack(user), limit))))
 
     def find_conversation(self, *, user: str, session: str) -> ConversationRecord | None:
         rows = self._database.read(f"{_CONVERSATION} AND id = ?", pack(user, session))
@@ -94,7 +94,8 @@ class SqlConversations(SqlTables):
         wanted = lower_ascii(query.strip())
         rows = self._database.read(_SAID, (*pack(user), _make_pattern(json.dumps(wanted, ensure_ascii=False)[1:-1])))
         said = {session for session, kind, data in map(unpack, rows) if wanted in lower_ascii(read_words(kind, data))}
-        found = (one for one in self.conversations(user=user) if one.id in said or wanted in lower_ascii(one.title))
+        known = map(unpack_conversation, self._database.read(_CONVERSATIONS, pack(user)))
+        found = (one for one in known if one.id in said or wanted in lower_ascii(one.title))
         return tuple(islice(found, limit))
 
     def name_conversation(self, *, user: str, session: str, title: str) -> bool:
