@@ -1,8 +1,11 @@
-// Names of skills while a message is typed: after / or $, in a list that the arrow keys go through.
+// Names of skills while a message is typed, where they count: after / at the start, after $ anywhere. In a list that the
+// arrow keys go through.
 
 import { ask, path } from "./asking.js";
 
-const MENTION = /(?:^|\s)([/$][^\s/$]*)$/;
+/** At the start several may stand in a row. What is sent has no blanks around it. */
+const AT_START = /^\s*(?:[/$]\S+\s+)*([/$][^\s/$]*)$/;
+const INSIDE = /(?:^|[^\p{L}\p{N}_-])(\$[\p{L}\p{N}_-]*)$/u;
 const PAUSE_MS = 80;
 
 export class Completions {
@@ -29,7 +32,9 @@ export class Completions {
 
   typed() {
     const { value, selectionStart, selectionEnd } = this.field;
-    return selectionStart === selectionEnd ? (MENTION.exec(value.slice(0, selectionStart))?.[1] ?? "") : "";
+    if (selectionStart !== selectionEnd) return "";
+    const before = value.slice(0, selectionStart);
+    return (AT_START.exec(before) ?? INSIDE.exec(before))?.[1] ?? "";
   }
 
   look() {

@@ -45,20 +45,22 @@ export class Sidebar {
     else opener.focus();
   }
 
-  /** Look again if what there is has changed since the last look. */
+  /** Look again if what there is has changed since it was last shown. */
   follow(revision) {
-    if (list.dataset.revision === String(revision)) return;
-    list.dataset.revision = revision;
-    this.refresh();
+    this.heard = String(revision);
+    if (list.dataset.revision !== this.heard) this.refresh();
   }
 
   async refresh() {
     if (list.querySelector("input")) return; // Somebody is typing a name.
     const number = ++this.asked;
     const query = search.value.trim();
+    const heard = this.heard ?? list.dataset.revision;
     try {
       const { conversations } = await ask("GET", `/api/conversations?query=${encodeURIComponent(query)}`);
-      if (number === this.asked) this.show(conversations, query);
+      if (number !== this.asked || list.querySelector("input")) return;
+      this.show(conversations, query);
+      list.dataset.revision = heard;
     } catch (error) {
       this.say(error.words ?? String(error));
     }
@@ -112,13 +114,12 @@ export class Sidebar {
       field.remove();
       link.hidden = false;
       link.focus();
-      if (!isKept || !title) return;
       try {
-        await ask("PATCH", path("conversations", item.dataset.id), { title });
-        await this.refresh();
+        if (isKept && title) await ask("PATCH", path("conversations", item.dataset.id), { title });
       } catch (error) {
         this.say(error.words ?? String(error));
       }
+      await this.refresh(); // What was heard of meanwhile was not shown.
     };
     field.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && !event.isComposing) end(true);
