@@ -1,5 +1,7 @@
 """`prowess show`."""
 
+import json
+
 import click
 
 from prowess.skill.targets import TARGETS, Loss
@@ -9,6 +11,9 @@ from prowess.surfaces.losses import read_losses
 from prowess.surfaces.records import Record, loss_record, skill_record
 
 __all__ = ["command"]
+
+_MOST_LABEL = 20
+"""Characters of a label after which the values stand in line."""
 
 
 @click.command("show")
@@ -44,7 +49,7 @@ def command(invocation: Invocation, name: str, target: str | None) -> None:
 
 def _print_record(record: Record) -> None:
     state = [word for word in ("enabled", "eligible", "trusted") if record[word]]
-    rows = (
+    rows = [
         ("name", record["name"]),
         ("id", record["id"]),
         ("description", record["description"]),
@@ -55,16 +60,22 @@ def _print_record(record: Record) -> None:
         ("state", ", ".join(state)),
         ("missing", "; ".join(record["missing"])),
         ("shadowed by", record["shadowed_by"]),
-    )
+    ]
+    rows = [(label, value) for label, value in rows if value]
+    told = ("name", "description", "version")
+    rows += [(key, _plain(value)) for key, value in record["frontmatter"].items() if key not in told]
+    width = min(_MOST_LABEL, max(len(label) for label, _ in rows))
     for label, value in rows:
-        if value:
-            print_text(f"{label:<12} {value}")
-    for key, value in record["frontmatter"].items():
-        if key not in ("name", "description", "version"):
-            print_text(f"{key:<12} {' '.join(str(value).split())}")
+        print_text(f"{label:<{width}} {value}")
     print_text("files")
     for file in record["files"]:
         print_text(f"  {file['size']:>9,}  {file['sha256'][:12]}  {file['path']}")
+
+
+def _plain(value: object) -> str:
+    """Return a value of the frontmatter on one line: a text as it is, all else as JSON."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return " ".join(text.split())
 
 
 def _print_losses(title: str, losses: tuple[Loss, ...]) -> None:
