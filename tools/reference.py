@@ -28,9 +28,9 @@ _SETTINGS_HEAD = """# Settings
 
 Settings are read from the file that `--config` or `PROWESS_CONFIG` names, or from `prowess.toml` in Prowess' home. That
 home is `~/.prowess`, or where `PROWESS_HOME` says. The profile is chosen by `--profile`, `PROWESS_PROFILE` or the file,
-in this order, and the database by `PROWESS_DATABASE` or the file; `PROWESS_MODEL` and `PROWESS_MODEL_URL` go before the file's `model` and
-`model_url`. `PROWESS_DEBUG=1` shows where an internal error comes from. `prowess init` writes the file below, with every
-line commented out.
+in this order, and the database by `PROWESS_DATABASE` or the file; `PROWESS_MODEL` and `PROWESS_MODEL_URL` go before the
+file's `model` and `model_url`. `PROWESS_DEBUG=1` shows where an internal error comes from. `prowess init` writes the
+file below, with every line commented out.
 """
 _CLI_HEAD = """# Command line
 
