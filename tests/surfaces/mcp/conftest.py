@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from prowess.runtime import Runtime
+from tests.agent.openai_server import Reply, ScriptedServer, fail, hang, say
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.mcp.connecting import LEGACY, MODERN
 
@@ -47,6 +49,32 @@ def wary(home: Home) -> Iterator[Runtime]:
     )
     with Runtime.open() as opened:
         yield opened
+
+
+@pytest.fixture
+def deep(home: Home) -> Path:
+    """A skill for subagents: the user's own, and asked about before it is used."""
+    files = {"notes.md": "Notes.\n"}
+    own = home.path / ".agents" / "skills"
+    return write_skill(own, "deep", extra="context: fork\n", body="Dig deep.\n", files=files)
+
+
+@pytest.fixture
+def served(home: Home, deep: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    """The model of the settings, which a subagent asks once."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with ScriptedServer(_work) as server:
+        home.write_settings(f'model = "openai-chat:scripted"\nmodel_url = "{server.url}"\n')
+        yield server
+
+
+def _work(body: dict[str, Any]) -> Reply:
+    messages = str(body["messages"])
+    if "Dig deep." not in messages:
+        return fail(500)
+    if "Dig for ever." in messages:
+        return hang() + say("Dug.")
+    return (hang(0.7) if "Dig slowly." in messages else Reply()) + say("Dug.")
 
 
 @pytest.fixture(params=[LEGACY, MODERN])

@@ -1,7 +1,5 @@
 """Skills for subagents over MCP: worked by the model of the settings, if there is one."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,26 +10,11 @@ from mcp.shared.exceptions import MCPError
 
 from prowess.activation.receipts import AskedBy
 from prowess.runtime import Runtime
-from tests.agent.openai_server import ScriptedServer, fail, say
+from tests.agent.openai_server import ScriptedServer
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.mcp.connecting import LEGACY, Person, connect, connect_http, serving_within, until, with_client
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def root(home: Home) -> Path:
-    files = {"notes.md": "Notes.\n"}
-    write_skill(home.path / ".agents" / "skills", "deep", extra="context: fork\n", body="Dig deep.\n", files=files)
-    return home.path
-
-
-@pytest.fixture
-def served(home: Home, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    with ScriptedServer(lambda body: say("Dug.") if "Dig deep." in str(body["messages"]) else fail(500)) as server:
-        home.write_settings(f'model = "openai-chat:scripted"\nmodel_url = "{server.url}"\n')
-        yield server
 
 
 def _text(result: types.CallToolResult) -> str:
@@ -202,7 +185,7 @@ def test_prompt_whose_subagent_is_refused_is_an_error(served: ScriptedServer, mo
     assert served.requests == []
 
 
-@pytest.mark.usefixtures("root")
+@pytest.mark.usefixtures("deep")
 def test_prompt_is_handed_to_the_client_where_there_is_no_model(mode: str) -> None:
     with Runtime.open() as runtime:
         said = _said(with_client(_call_for, connect(runtime, mode=mode, person=Person(["allow-once"]))))

@@ -61,7 +61,7 @@ class Visit:
     chat: "Chat | None" = None
     """Whose model works skills apart from the client; None if there is none."""
     forking: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held by whoever has it work one, since it does one thing after the other."""
+    """Held by whoever has it work one: a conversation takes one message after the other, whichever clients have it."""
     peer: ServerSession | None = None
     """By which the client is told of changes, where it has not asked for a stream of them."""
     subscribed: set[str] = field(default_factory=set[str])
@@ -107,6 +107,8 @@ class Hall:
         self.told: set[str] = set()
         """Ids of the skills of whose files somebody was told."""
         self._agent: Agent | None = None
+        self._forking = asyncio.Lock()
+        """Of the one session of all clients, if there is such."""
         self._visits: dict[str, Visit] = {}
         self._present: Counter[str] = Counter()
         """How many exchanges over HTTP each client has open, a stream on which it only listens among them."""
@@ -150,7 +152,7 @@ class Hall:
 
             self._agent = Agent(runtime, agent=options.agent, asker=self.asker)
         chat = self._agent.chat(session_id)
-        return Visit(self, chat.session, calls, chat)
+        return Visit(self, chat.session, calls, chat, self._forking if session_id else asyncio.Lock())
 
     @contextmanager
     def present(self, session_id: str) -> Generator[None]:
