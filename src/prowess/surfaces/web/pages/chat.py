@@ -16,6 +16,8 @@ from prowess.surfaces.web.pages.page import Page, Visit
 __all__ = ["CHAT_PAGES"]
 
 _Made = TypeVar("_Made")
+_LISTED = 30
+"""Conversations that a page lists at first, so that it stays small; the others come when they are asked for."""
 
 
 async def _begin(visit: Visit) -> Response:
@@ -32,15 +34,17 @@ async def _show(visit: Visit, one: LiveConversation | None) -> Response:
     patches = one.scene.patches("") if one else None
     show_blocks = site.choose_renderer(is_local=visit.is_local).page
     revision = site.desk.revisions.conversations  # Before the list, so that the page looks again rather than not.
-    listed = await _work(visit, site.desk.listed)
+    listed = await _work(visit, partial(site.desk.listed, limit=_LISTED + 1))
     known: dict[str, Any] = {
-        "conversations": [{**conversation_record(record), "busy": busy} for record, busy in listed],
+        "conversations": [{**conversation_record(record), "busy": busy} for record, busy in listed[:_LISTED]],
         "state": describe_state(one) if one else _new_state(visit),
     }
     models = await _work(visit, partial(describe_models, site.runtime, default=site.options.model))
     values: dict[str, Any] = {
         **visit.show_conversation(known),
         "conversation": one.id if one else "",
+        "listed": _LISTED,
+        "more": len(listed) > _LISTED,
         "revision": revision,
         "kept": site.desk.keeps,
         "cursor": patches.cursor if patches else "",

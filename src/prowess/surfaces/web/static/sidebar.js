@@ -4,6 +4,7 @@ import { ask, path } from "./asking.js";
 
 const list = document.getElementById("conversations");
 const empty = document.getElementById("no-conversations");
+const more = document.getElementById("more-conversations");
 const search = document.getElementById("find");
 const sidebar = document.getElementById("sidebar");
 const opener = document.getElementById("open-sidebar");
@@ -18,6 +19,7 @@ export class Sidebar {
     this.say = say;
     this.left = left;
     this.asked = 0;
+    this.isWhole = false;
     let timer = 0;
     search.addEventListener("input", () => {
       clearTimeout(timer);
@@ -27,6 +29,10 @@ export class Sidebar {
       const item = event.target.closest("li");
       if (event.target.closest("[data-rename]")) this.rename(item);
       if (event.target.closest("[data-delete]")) this.remove(item);
+    });
+    more.addEventListener("click", () => {
+      this.isWhole = true;
+      this.refresh();
     });
     opener.addEventListener("click", () => this.toggle(!sidebar.classList.contains("open")));
     veil.addEventListener("click", () => this.toggle(false));
@@ -56,19 +62,25 @@ export class Sidebar {
     const number = ++this.asked;
     const query = search.value.trim();
     const heard = this.heard ?? list.dataset.revision;
+    const most = this.isWhole || query ? Infinity : Number(list.dataset.most);
+    const limit = most < Infinity ? `&limit=${most + 1}` : "";
     try {
-      const { conversations } = await ask("GET", `/api/conversations?query=${encodeURIComponent(query)}`);
+      const { conversations } = await ask("GET", `/api/conversations?query=${encodeURIComponent(query)}${limit}`);
       if (number !== this.asked || list.querySelector("input")) return;
-      this.show(conversations, query);
+      this.show(conversations.slice(0, most), query, conversations.length > most);
       list.dataset.revision = heard;
     } catch (error) {
       this.say(error.words ?? String(error));
     }
   }
 
-  show(conversations, query) {
+  show(conversations, query, isMore) {
     const focused = document.activeElement?.closest?.("#conversations li")?.dataset.id;
+    const before = list.children.length;
+    const isLeft = document.activeElement === more && !isMore;
     list.replaceChildren(...conversations.map((one) => this.make(one)));
+    more.hidden = !isMore;
+    if (isLeft) (list.children[before]?.querySelector("a") ?? search).focus();
     if (focused) [...list.children].find((item) => item.dataset.id === focused)?.querySelector("a").focus();
     empty.hidden = conversations.length > 0;
     empty.textContent = query ? "No conversation fits." : "No conversations yet.";
