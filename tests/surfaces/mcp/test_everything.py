@@ -11,7 +11,7 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp.client import Client
-from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated, ToolsListChanged
+from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ToolsListChanged
 
 from tests.runtime.runs import find_processes, is_gone
 from tests.skills_on_disk import write_skill
@@ -128,17 +128,20 @@ class _Visitor:
         assert len(self.person.asked) == 2
 
     async def hear_of_changes(self) -> None:
-        wanted: set[Any] = {ResourceUpdated(_GUIDE), ToolsListChanged(), ResourcesListChanged()}
+        lists: set[Any] = {ToolsListChanged(), PromptsListChanged(), ResourcesListChanged()}
+        wanted = {ResourceUpdated(_GUIDE), *lists}
         async with AsyncExitStack() as stack:
             events: Any = None
             if self.mode == LEGACY:
                 await ask(self.client, "resources/subscribe", {"uri": _GUIDE})
             else:
                 stream = self.client.listen(
-                    tools_list_changed=True, resources_list_changed=True, resource_subscriptions=[_GUIDE]
+                    tools_list_changed=True,
+                    prompts_list_changed=True,
+                    resources_list_changed=True,
+                    resource_subscriptions=[_GUIDE],
                 )
                 events = await stack.enter_async_context(stream)
-            await anyio.sleep(0.7)  # It looks twice a second.
             (self.skills / "greet/references/guide.md").write_text("# Other guide\n")
             write_skill(self.skills, f"new-{self.mode}")
             if events is None:
@@ -157,6 +160,8 @@ def _name(message: Any) -> Any:
             return ResourceUpdated(str(params.uri))
         case types.ToolListChangedNotification():
             return ToolsListChanged()
+        case types.PromptListChangedNotification():
+            return PromptsListChanged()
         case types.ResourceListChangedNotification():
             return ResourcesListChanged()
         case _:

@@ -1,7 +1,6 @@
 """Files of skills as resources: listed in pages, read byte by byte, and looked after."""
 
 import base64
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,10 @@ async def _list_all(client: Client) -> list[types.Resource]:
         cursor = page.next_cursor
         if cursor is None:
             return found
+
+
+def _updates(heard: list[Any]) -> list[str]:
+    return [one.params.uri for one in heard if isinstance(one, types.ResourceUpdatedNotification)]
 
 
 def test_all_files_of_visible_skills_are_listed(runtime: Runtime, mode: str) -> None:
@@ -155,7 +158,6 @@ def test_changes_are_told_to_those_who_shook_hands(runtime: Runtime, skills: Pat
         await _list_all(client)
         uri = f"{_ROOT}/references/guide.md"
         await ask(client, "resources/subscribe", {"uri": uri})
-        await anyio.sleep(0.7)  # It looks twice a second.
         (skills / "greet/references/guide.md").write_text("# Other guide\n")
         await until(lambda: count(types.ResourceUpdatedNotification))
         updated = next(one for one in heard if isinstance(one, types.ResourceUpdatedNotification))
@@ -180,7 +182,6 @@ def test_changes_are_told_to_those_who_listen(runtime: Runtime, skills: Path) ->
             resources_list_changed=True,
             resource_subscriptions=[uri],
         ) as events:
-            await anyio.sleep(0.7)
             (skills / "greet/references/guide.md").write_text("# Other guide\n")
             assert await anext(aiter(events)) == ResourceUpdated(uri)
             write_skill(skills, "new-one")
@@ -199,7 +200,6 @@ def test_file_that_comes_or_goes_changes_the_list(runtime: Runtime, skills: Path
 
     async def work(client: Client) -> None:
         await _list_all(client)
-        await anyio.sleep(0.7)
         (skills / "greet/more.md").write_text("more")
         await until(lambda: any(isinstance(one, types.ResourceListChangedNotification) for one in heard))
         assert f"{_ROOT}/more.md" in [one.uri for one in await _list_all(client)]
@@ -225,12 +225,75 @@ def test_whatever_lists_say_of_a_skill_is_told_when_it_changes(home: Home, chang
 
     async def work(client: Client) -> None:
         await client.list_prompts()
-        texts = cycle((text.replace(*change), text))
-        while not any(isinstance(one, told) for one in heard):  # Its first look may come after the first change.
-            await anyio.sleep(0.7)  # It looks twice a second.
-            (folder / "SKILL.md").write_text(next(texts))
-            with anyio.move_on_after(4):
-                await until(lambda: any(isinstance(one, told) for one in heard))
+        (folder / "SKILL.md").write_text(text.replace(*change))
+        await until(lambda: any(isinstance(one, told) for one in heard))
+
+    with Runtime.open(skills=[home.project / "skills"]) as runtime:
+        with_client(work, connect(runtime, mode=LEGACY, heard=heard))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.0, 0.2, 0.7])
+def test_file_that_changes_soon_after_it_is_subscribed_to_is_told_of_once(
+    runtime: Runtime, skills: Path, seconds: float
+) -> None:
+    heard: list[Any] = []
+    uri, guide = f"{_ROOT}/references/guide.md", skills / "greet/references/guide.md"
+
+    async def work(client: Client) -> None:
+        await ask(client, "resources/subscribe", {"uri": uri})
+        await anyio.sleep(seconds)
+        guide.write_text("# Other guide\n")
+        await until(lambda: _updates(heard))
+        await anyio.sleep(1.2)  # It looks twice a second.
+
+    with_client(work, connect(runtime, mode=LEGACY, heard=heard))
+    assert _updates(heard) == [uri]
+
+
+@pytest.mark.slow
+def test_skill_that_goes_soon_after_it_is_subscribed_to_and_comes_back_is_told_of(
+    runtime: Runtime, skills: Path, tmp_path: Path
+) -> None:
+    heard: list[Any] = []
+    uri = f"{_ROOT}/references/guide.md"
+
+    async def work(client: Client) -> None:
+        await ask(client, "resources/subscribe", {"uri": uri})
+        (skills / "greet").rename(tmp_path / "greet")
+        await until(lambda: _updates(heard))
+        (tmp_path / "greet").rename(skills / "greet")
+        await until(lambda: len(_updates(heard)) == 2)
+
+    with_client(work, connect(runtime, mode=LEGACY, heard=heard))
+    assert _updates(heard) == [uri, uri]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["prompts", "resources", "tools"])
+def test_skill_that_comes_right_after_the_first_list_is_told_of(runtime: Runtime, skills: Path, kind: str) -> None:
+    heard: list[Any] = []
+
+    async def work(client: Client) -> None:
+        await ask(client, f"{kind}/list", {})
+        write_skill(skills, "new-one")
+        await until(lambda: f"notifications/{kind}/list_changed" in [one.method for one in heard])
+
+    with_client(work, connect(runtime, mode=LEGACY, heard=heard))
+
+
+@pytest.mark.slow
+def test_tool_that_comes_with_a_change_of_a_skill_is_told_of(home: Home) -> None:
+    heard: list[Any] = []
+    folder = write_skill(home.project / "skills", "hello", description="Says hello. Use it.")
+
+    async def work(client: Client) -> None:
+        assert "run_skill_script" not in [tool.name for tool in (await client.list_tools()).tools]
+        (folder / "scripts").mkdir()
+        (folder / "scripts/run.py").write_text("print('it ran')\n")
+        (folder / "SKILL.md").write_text((folder / "SKILL.md").read_text().replace("Says", "Prints"))
+        await until(lambda: any(isinstance(one, types.ToolListChangedNotification) for one in heard))
+        assert "run_skill_script" in [tool.name for tool in (await client.list_tools()).tools]
 
     with Runtime.open(skills=[home.project / "skills"]) as runtime:
         with_client(work, connect(runtime, mode=LEGACY, heard=heard))

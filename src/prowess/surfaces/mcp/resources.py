@@ -84,12 +84,18 @@ class ResourceDesk:
         """Tell the client of changes of a file from now on."""
         request = await self._hall.begin(ctx)
         visit = request.visit
-        found = await request.look(lambda: self._hall.publication(visit).find(params.uri))
-        if found is None:
+
+        def find() -> bool:
+            published = self._hall.publication(visit)
+            found = published.find(params.uri)
+            if found is not None:
+                self._hall.note_told(published.root(found[0]), visit.session.files(found[0]))
+            return found is not None
+
+        if not await request.look(find):
             raise no_such(f"No file is served at {params.uri[:500]}")
         if len(visit.subscribed) >= _MAX_SUBSCRIBED:
             raise no_such(f"at most {_MAX_SUBSCRIBED:,} addresses can be looked at; unsubscribe from others")
-        self._hall.told.add(found[0].id)
         visit.subscribed.add(params.uri)
         return types.EmptyResult()
 
@@ -101,8 +107,9 @@ class ResourceDesk:
 
 def _list_files(visit: Visit, published: Publication, skill: Skill) -> list[types.Resource]:
     root = published.root(skill)
-    visit.hall.told.add(skill.id)
-    return [make_resource(skill, root, file.path, file) for file in visit.session.files(skill).files]
+    files = visit.session.files(skill)
+    visit.hall.note_told(root, files)
+    return [make_resource(skill, root, file.path, file) for file in files.files]
 
 
 def make_resource(skill: Skill, root: str, path: bytes, file: SkillFile | None) -> types.Resource:

@@ -1,7 +1,7 @@
 """The MCP server put together: which handler answers what, and what lives as long as it does."""
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,7 +22,7 @@ from prowess.surfaces.mcp.requests import ClientContext
 from prowess.surfaces.mcp.resources import ResourceDesk
 from prowess.surfaces.mcp.skills_extension import DirectoryParams, GetSkillParams, SkillsExtension
 from prowess.surfaces.mcp.tools import ToolDesk
-from prowess.surfaces.mcp.visits import Hall
+from prowess.surfaces.mcp.visits import Hall, Visit
 from prowess.surfaces.mcp.watching import Watch
 from prowess.version import __version__
 
@@ -107,7 +107,9 @@ def _make_lifespan(hall: Hall, renew: Callable[[Server[Hall]], None]) -> Any:
     async def live(server: Server[Hall]) -> AsyncGenerator[Hall]:
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(Watch(hall, lambda: renew(server)).run)
+                watch = Watch(hall, lambda: renew(server))
+                hall.prepare = watch.begin
+                tasks.start_soon(watch.run)
                 if server.instructions is None:
                     tasks.start_soon(inform, server)
                 try:
@@ -125,13 +127,18 @@ def _make_listener(hall: Hall) -> Any:
     """Return the handler of streams of changes, which knows which addresses somebody looks at."""
     handler = ListenHandler(hall.bus, max_subscriptions=hall.options.limits.subscriptions)
 
+    def note_told(visit: Visit, uris: Iterable[str]) -> None:
+        published = hall.publication(visit)
+        skills = {found[0].id: found[0] for uri in uris if (found := published.find(uri))}
+        for skill in skills.values():
+            hall.note_told(published.root(skill), visit.session.files(skill))
+
     async def listen(
         ctx: ClientContext, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         visit = await hall.visit(ctx)
         uris = Counter(params.notifications.resource_subscriptions or ())
-        published = await anyio.to_thread.run_sync(hall.publication, visit, limiter=hall.threads)
-        hall.told.update(found[0].id for uri in uris if (found := published.find(uri)))
+        await anyio.to_thread.run_sync(note_told, visit, uris, limiter=hall.threads)
         for uri in uris:
             hall.listened[uri] = hall.listened.get(uri, 0) + 1
         try:

@@ -118,7 +118,7 @@ class SkillsExtension:
             return known[1]
         entry = make_entry(skill, root, files)
         self._known[skill.id] = (basis, entry)
-        self._hall.told.add(skill.id)
+        self._hall.note_told(root, files)
         if isinstance(entry, Fault):
             self._hall.runtime.warn_once(
                 (skill.id, "mcp"), f"skill '{skill.name}' is not published over MCP: {entry.message}"

@@ -4,13 +4,14 @@ import asyncio
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 from mcp.server.session import ServerSession
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
@@ -32,6 +33,7 @@ from prowess.errors import ProwessError
 from prowess.policy import ToolSet
 from prowess.runtime import Runtime
 from prowess.runtime.session import Session
+from prowess.sources.skill_files import FileSet
 from prowess.surfaces.mcp.asking import ClientAsker, about, make_form, read_answer
 from prowess.surfaces.mcp.options import McpOptions
 from prowess.surfaces.mcp.published import Publication, make_publication
@@ -104,8 +106,10 @@ class Hall:
         self.asker = ClientAsker(runtime)
         self.listened: dict[str, int] = {}
         """How many streams want to hear of an address."""
-        self.told: set[str] = set()
-        """Ids of the skills of whose files somebody was told."""
+        self.told: dict[str, Mapping[bytes, str]] = {}
+        """Of the skills of whose files somebody was told, by the addresses of their folders: the files' hashes then."""
+        self.prepare: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
+        """Called before anybody is told anything, so that changes since are seen."""
         self._agent: Agent | None = None
         self._forking = asyncio.Lock()
         """Of the one session of all clients, if there is such."""
@@ -137,6 +141,8 @@ class Hall:
             known = self._visits.get(key)
             if known is not None:
                 return known
+            if not self._visits:
+                await self.prepare()
             with anyio.CancelScope(shield=True):  # A session that is begun is known, so that it can be ended.
                 self._visits[key] = await anyio.to_thread.run_sync(self._open, limiter=self.threads)
             return self._visits[key]
@@ -198,6 +204,10 @@ class Hall:
         if known is None or known[0] is not view:
             known = self._published = (view, make_publication(view.visible))
         return known[1]
+
+    def note_told(self, root: str, files: FileSet) -> None:
+        """Remember the files of a skill as they are when somebody is told of them first."""
+        self.told.setdefault(root, {file.path: file.sha256 for file in files.files})
 
     # Questions that end a request
 

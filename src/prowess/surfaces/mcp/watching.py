@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import anyio
 import anyio.to_thread
@@ -18,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from prowess.catalog.views import View
 from prowess.errors import ProwessError
+from prowess.skill.skill import Skill
 from prowess.sources.mcp.wire import make_file_uri
 from prowess.surfaces.mcp.prompts import make_prompts
 from prowess.surfaces.mcp.visits import Hall, Visit
@@ -34,7 +36,14 @@ _Files = Mapping[bytes, str]
 
 
 async def tell_tools(hall: Hall, visit: Visit) -> None:
-    """Tell one client that its tools are others now; those with a stream hear it all."""
+    """Tell a client that has seen the tools if they are others now; those with a stream hear it all."""
+    if visit.tools_told is None:
+        return
+    offered = await anyio.to_thread.run_sync(visit.session.offered, limiter=hall.threads)
+    names = tuple(tool.name for tool in offered)
+    if names == visit.tools_told:
+        return
+    visit.tools_told = names
     await _publish(hall, ToolsListChanged())
     await _notify(visit, types.ToolListChangedNotification())
 
@@ -43,13 +52,14 @@ async def tell_tools(hall: Hall, visit: Visit) -> None:
 class _Seen:
     """What clients could see at one moment."""
 
-    names: tuple[str, ...] = ()
+    view: View
+    names: tuple[str, ...]
     """Of visible skills, which the tools enumerate."""
-    prompts: tuple[types.Prompt, ...] = ()
-    resources: frozenset[tuple[str, str, str]] = frozenset()
+    prompts: tuple[types.Prompt, ...]
+    resources: frozenset[tuple[str, str, str]]
     """The addresses of the skills' folders, with what their resources are called and described by."""
-    files: Mapping[str, _Files] = field(default_factory=dict[str, _Files])
-    """By such an address, of those skills whose files somebody was told of."""
+    files: Mapping[str, _Files]
+    """By such an address, of those skills whose files somebody was told of; of one that is gone there are none."""
 
 
 class Watch:
@@ -62,21 +72,26 @@ class Watch:
         self._hall = hall
         self._renew = renew
         self._seen: _Seen | None = None
-        self._view: View | None = None
+        self._seeing = anyio.Lock()
+
+    async def begin(self) -> None:
+        """Look before somebody is there to be told, so that whatever changes after that is seen."""
+        await _attempt(self._look, otherwise="changes of skills cannot be seen")
 
     async def run(self) -> None:
-        """Go on until it is cancelled. What fails is logged, and tried again."""
+        """Go on until it is cancelled, while somebody is there to be told. What fails is logged, and tried again."""
         while True:
             begun = anyio.current_time()
-            await _attempt(self._look, otherwise="changes of skills cannot be seen")
+            if self._hall.visits:
+                await _attempt(self._look, otherwise="changes of skills cannot be seen")
             await _attempt(self._end_idle, otherwise="sessions that nobody uses cannot be ended")
             await anyio.sleep(max(_PAUSE_SECONDS, (anyio.current_time() - begun) * _LEAST_SHARE))
 
     async def _look(self) -> None:
-        before = self._seen
-        now = await anyio.to_thread.run_sync(self._see, limiter=self._hall.threads)
-        self._seen = now
-        if before is None or now is None or now is before:
+        async with self._seeing:
+            before = self._seen
+            now = self._seen = await anyio.to_thread.run_sync(self._see, before, limiter=self._hall.threads)
+        if before is None:
             return
         if (now.names, now.prompts) != (before.names, before.prompts):
             await anyio.to_thread.run_sync(self._renew, limiter=self._hall.threads)
@@ -84,30 +99,31 @@ class Watch:
             await self._tell_all(ToolsListChanged(), types.ToolListChangedNotification())
         if now.prompts != before.prompts:
             await self._tell_all(PromptsListChanged(), types.PromptListChangedNotification())
-        if now.resources != before.resources or _have_other_names(before.files, now.files):
+        files = {root: before.files.get(root, self._hall.told[root]) for root in now.files}
+        if now.resources != before.resources or _have_other_names(files, now.files):
             await self._tell_all(ResourcesListChanged(), types.ResourceListChangedNotification())
-        await self._tell_updates(before.files, now.files)
+        await self._tell_updates(files, now.files)
+        if now.view is not before.view and now.names == before.names:
+            for visit in self._hall.visits:
+                await _attempt(partial(tell_tools, self._hall, visit), otherwise="a client was not told of its tools")
 
     async def _end_idle(self) -> None:
         for visit in self._hall.find_idle():
             await anyio.to_thread.run_sync(visit.end)
 
-    def _see(self) -> _Seen | None:
-        """Return what there is now; what there was, if nobody is there to be told: None before anybody was."""
-        runtime, agent = self._hall.runtime, self._hall.options.agent
-        if not self._hall.visits:
-            return self._seen
-        view = runtime.view(agent)
+    def _see(self, before: _Seen | None) -> _Seen:
+        """Return what there is now."""
+        view = self._hall.runtime.view(self._hall.options.agent)
         published = self._hall.publish(view)
-        told = [skill for skill in view.visible if skill.id in self._hall.told]
-        files = {
-            published.root(skill): {file.path: file.sha256 for file in runtime.files(skill).files} for skill in told
-        }
-        if view is self._view and self._seen is not None:
-            return replace(self._seen, files=files)
-        self._view = view
+        files = {root: self._find_files(published.by_root.get(root)) for root in tuple(self._hall.told)}
+        if before is not None and view is before.view:
+            return replace(before, files=files)
         resources = frozenset((root, skill.name, skill.description) for root, skill in published.by_root.items())
-        return _Seen(view.names(), make_prompts(view), resources, files)
+        return _Seen(view, view.names(), make_prompts(view), resources, files)
+
+    def _find_files(self, skill: Skill | None) -> _Files:
+        found = self._hall.runtime.files(skill).files if skill is not None else ()
+        return {file.path: file.sha256 for file in found}
 
     async def _tell_all(self, event: ServerEvent, notification: types.ServerNotification) -> None:
         await _publish(self._hall, event)
@@ -115,13 +131,13 @@ class Watch:
             await _notify(visit, notification)
 
     async def _tell_updates(self, before: Mapping[str, _Files], now: Mapping[str, _Files]) -> None:
-        """Tell of files that are others, or gone, to those who look at them."""
+        """Tell of files that are others, gone or back, to those who look at them."""
         wanted = {*self._hall.listened, *(uri for visit in self._hall.visits for uri in visit.subscribed)}
         if not wanted:
             return
         for root, files in before.items():
-            after = now.get(root, {})  # Of a skill that is gone, every file is.
-            changed = {path for path, sha256 in files.items() if after.get(path) != sha256}
+            after = now[root]
+            changed = {path for path in {*files, *after} if after.get(path) != files.get(path)}
             for uri in (make_file_uri(root, path) for path in changed):
                 if uri in wanted:
                     await self._tell_update(uri)
@@ -145,8 +161,8 @@ async def _attempt(work: Callable[[], Awaitable[None]], *, otherwise: str) -> No
 
 
 def _have_other_names(before: Mapping[str, _Files], now: Mapping[str, _Files]) -> bool:
-    """Whether a skill that was looked at both times has got files, or lost some."""
-    return any(files.keys() != now[root].keys() for root, files in before.items() if root in now)
+    """Whether a skill has got files, or lost some."""
+    return any(files.keys() != now[root].keys() for root, files in before.items())
 
 
 async def _publish(hall: Hall, event: ServerEvent) -> None:
