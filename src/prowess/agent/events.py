@@ -9,7 +9,7 @@ import msgspec
 
 from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.messages import ToolCall
-from prowess.errors import ProwessError, SettingsError, WorldError
+from prowess.errors import ProwessError, Refused, SettingsError, WorldError
 from prowess.skill.deception import make_encodable
 
 __all__ = [
@@ -335,9 +335,10 @@ def _make_encodable(value: Any) -> Any:
 
 
 def make_failed(error: ProwessError) -> Failed:
-    """Return an error as an event."""
+    """Return an error as an event, with the hint for whoever has typed no command: most who read it have not."""
     kind = "settings" if isinstance(error, SettingsError) else "world" if isinstance(error, WorldError) else "refused"
-    return Failed(code=error.code, message=error.message, hint=error.hint, kind=kind)
+    hint = error.hint_elsewhere if isinstance(error, Refused) else error.hint
+    return Failed(code=error.code, message=error.message, hint=hint, kind=kind)
 
 
 def render_event(event: Event) -> str:

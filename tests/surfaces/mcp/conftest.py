@@ -70,8 +70,8 @@ def served(home: Home, deep: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 def _work(body: dict[str, Any]) -> Reply:
     messages = str(body["messages"])
-    if "Dig deep." not in messages:
-        return fail(500)
+    if "Dig deep." not in messages or "Dig in vain." in messages:
+        return fail(401)
     if "Dig for ever." in messages:
         return hang() + say("Dug.")
     return (hang(0.7) if "Dig slowly." in messages else Reply()) + say("Dug.")

@@ -43,7 +43,9 @@ def test_refused_subagent_is_a_result(served: ScriptedServer, mode: str) -> None
     assert result.is_error
     assert "refused" in _text(result)
     assert nobody.is_error
-    assert "consent" in _text(nobody)
+    assert nobody.structured_content["error"]["code"] == "consent-needed"
+    assert nobody.structured_content["error"]["hint"] == "`prowess grants --allow deep` gives it"
+    assert _text(nobody).endswith("For the user: `prowess grants --allow deep` gives it.")
     assert served.requests == []
 
 

@@ -12,6 +12,7 @@ from prowess.activation.tool_outputs import OUTPUT_SCHEMAS
 from prowess.activation.tools import make_tools
 from prowess.policy import ToolSet
 from prowess.runtime import Runtime
+from tests.agent.openai_server import ScriptedServer
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.mcp.connecting import MODERN, Person, connect, with_client
 
@@ -49,6 +50,25 @@ def test_answers_and_errors_fit_and_nothing_in_them_goes_unsaid(runtime: Runtime
             assert data.keys() <= schema["properties"].keys()
 
     with_client(work, connect(runtime, mode=MODERN))
+
+
+def test_subagents_that_answer_and_fail_fit(served: ScriptedServer) -> None:
+    calls = [{"name": "deep", "arguments": how} for how in ("Dig here.", "Dig in vain.")]
+
+    async def work(client: Client) -> list[dict[str, Any]]:
+        (schema,) = [one.output_schema for one in (await client.list_tools()).tools if one.name == "activate_skill"]
+        results = [(await client.call_tool("activate_skill", given)).structured_content for given in calls]
+        for data in results:
+            jsonschema.validate(data, schema or {})
+            assert data.keys() <= (schema or {})["properties"].keys()
+        return results
+
+    with Runtime.open() as runtime:
+        runtime.decide("deep", Decision.ALLOW)
+        answered, failed = with_client(work, connect(runtime, mode=MODERN))
+    assert (answered["text"], answered["outcome"]) == ("Dug.", "answered")
+    assert failed["error"]["code"] == "fork-failed"
+    assert served.faults == []
 
 
 @pytest.mark.parametrize("profile", ["daycare", "workspace", "remcochat"])

@@ -2,13 +2,17 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
-from prowess.errors import NotFound, ProwessError, Refused, ToolInputError
+from prowess.errors import NotFound, ProwessError, Refused, SettingsError, ToolInputError, WorldError
 
-__all__ = ["REFUSED", "no_such", "telling_faults"]
+if TYPE_CHECKING:
+    from prowess.agent.events import Failed
+
+__all__ = ["REFUSED", "make_fault", "no_such", "telling_faults"]
 
 REFUSED = -32050
 """A person or a policy said no."""
@@ -25,6 +29,17 @@ def telling_faults() -> Generator[None]:
         raise _make_error(REFUSED, error) from error
     except ProwessError as error:
         raise _make_error(INTERNAL_ERROR, error) from error
+
+
+def make_fault(failed: "Failed") -> ProwessError:
+    """Return what a turn has failed of, as it would have been raised without one."""
+    match failed.kind:
+        case "settings":
+            return SettingsError(failed.message, hint=failed.hint, code=failed.code)
+        case "world":
+            return WorldError(failed.message, hint=failed.hint, code=failed.code)
+        case _:
+            return Refused(failed.message, hint=failed.hint, code=failed.code)
 
 
 def no_such(message: str) -> MCPError:

@@ -8,6 +8,7 @@ from prowess.activation.tools import Role
 from prowess.runtime.forking import decide_fork
 from prowess.skill.skill import Skill
 from prowess.surfaces.mcp.asking import InputWanted
+from prowess.surfaces.mcp.faults import make_fault
 from prowess.surfaces.mcp.requests import ClientRequest
 from prowess.surfaces.mcp.visits import Visit
 
@@ -45,7 +46,10 @@ def make_call(skill: Skill, visit: Visit, *, prompt: str) -> tuple[str, Mapping[
 async def delegate(
     request: ClientRequest, skill: Skill, prompt: str, *, call: tuple[str, Mapping[str, Any]], asked_by: AskedBy
 ) -> "TurnAnswer":
-    """Return what a subagent has answered. Raise `InputWanted` if a person must be asked by way of another request."""
+    """Return what a subagent has answered. Raise why it has not.
+
+    That is `InputWanted` if a person must be asked by way of another request.
+    """
     visit = request.visit
     assert visit.chat is not None
     if request.is_stateless and request.can_ask and not request.has_answers:
@@ -54,4 +58,7 @@ async def delegate(
             raise InputWanted(question)
     request.is_repeatable = False  # What the subagent has done before a question would happen twice.
     async with visit.forking:
-        return await request.attend(visit.chat.delegate(skill.id, prompt, asked_by=asked_by))
+        answer = await request.attend(visit.chat.delegate(skill.id, prompt, asked_by=asked_by))
+    if answer.error is not None:
+        raise make_fault(answer.error)
+    return answer

@@ -9,7 +9,6 @@ import mcp_types as types
 
 from prowess.activation.receipts import AskedBy
 from prowess.catalog.views import View
-from prowess.errors import Refused
 from prowess.skill.skill import Skill
 from prowess.sources.mcp.wire import SCHEME
 from prowess.sources.source import show_bytes
@@ -127,8 +126,6 @@ def _carry_out(request: ClientRequest, params: types.GetPromptRequestParams) -> 
 async def _have_worked(request: ClientRequest, wish: _Wish) -> str:
     """Return the answer of a subagent, with what it was asked."""
     answer = await delegate(request, wish.skill, wish.prompt, call=wish.call, asked_by=AskedBy.USER)
-    if answer.error is not None:
-        raise Refused(answer.error.message, hint=answer.error.hint, code=answer.error.code)
     return (
         f"[A subagent has worked the skill {wish.skill.name} on: {wish.prompt}\nThis is its answer.]\n\n{answer.text}"
     )

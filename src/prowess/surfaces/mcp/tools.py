@@ -170,9 +170,5 @@ def _find_uri(data: Mapping[str, Any], visit: Visit) -> str:
 
 
 def _render_answer(skill: Skill, answer: "TurnAnswer") -> types.CallToolResult:
-    failed = answer.error
-    text = answer.text if failed is None else f"{failed.message}\n{failed.hint}".strip()
     data = {"name": skill.name, "id": skill.id, "text": answer.text, "outcome": answer.outcome.value}
-    return types.CallToolResult(
-        content=[types.TextContent(text=text)], structured_content=data, is_error=failed is not None
-    )
+    return types.CallToolResult(content=[types.TextContent(text=answer.text)], structured_content=data)

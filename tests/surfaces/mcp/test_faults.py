@@ -1,0 +1,27 @@
+"""What goes wrong in a turn is told as it would be without one."""
+
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR
+
+from prowess.agent.events import make_failed
+from prowess.errors import ProwessError, Refused, SettingsError, WorldError
+from prowess.surfaces.mcp.faults import REFUSED, make_fault, telling_faults
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Refused("no", hint="--yes", hint_elsewhere="ask", code="consent-needed"), REFUSED),
+        (SettingsError("bad", hint="mend it", code="bad-settings"), INTERNAL_ERROR),
+        (WorldError("the disk is full", hint="make room", code="disk-full"), INTERNAL_ERROR),
+    ],
+)
+def test_fault_of_a_turn_is_told_as_it_would_be_without_one(error: ProwessError, code: int) -> None:
+    told: list[MCPError] = []
+    for one in (error, make_fault(make_failed(error))):
+        with pytest.raises(MCPError) as caught, telling_faults():
+            raise one
+        told.append(caught.value)
+    assert told[0].error == told[1].error
+    assert told[0].error.code == code
