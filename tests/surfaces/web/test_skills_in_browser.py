@@ -107,6 +107,43 @@ def test_list_is_narrowed_while_one_types_and_by_source(visitor: Visitor) -> Non
     expect(page.locator("#skill-table")).to_contain_text("No skill fits.")
 
 
+@pytest.mark.parametrize("part", ["a[href='/skills/agents--painting']", ".filters a", "[aria-label=Skills]", "summary"])
+def test_focus_stays_where_it_is_when_the_list_changes(visitor: Visitor, agents: Path, part: str) -> None:
+    for name in ("odd", "peculiar"):
+        write_skill(agents, name, text=f"---\nname: {name}\n---\n")
+    page = visitor.open("/skills")
+    focused = page.locator(f"#skill-table {part}").last
+    focused.focus()
+    write_skill(agents, "flooring", description="Lays floors. Use for floors.")
+    expect(page.locator("table")).to_contain_text("flooring")
+    expect(focused).to_be_focused()
+
+
+def test_list_is_fetched_for_changes_of_skills_and_not_of_conversations(visitor: Visitor, agents: Path) -> None:
+    page, chat = visitor.open("/skills"), visitor.open()
+    send(chat, "Hello.")  # The first makes the database.
+    finished(chat)
+    page.wait_for_timeout(1_500)  # For the stream to say how things are.
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url) if "fragment=table" in request.url else None)
+    send(chat, "Again.")
+    finished(chat)
+    page.wait_for_timeout(1_500)
+    assert fetched == []
+    write_skill(agents, "flooring", description="Lays floors. Use for floors.")
+    expect(page.locator("table")).to_contain_text("flooring")
+
+
+def test_skill_of_an_untrusted_project_appears_with_the_way_to_trust_it(visitor: Visitor, home: Home) -> None:
+    page = visitor.open("/skills")
+    expect(page.get_by_role("region", name="Trust")).to_have_count(0)
+    write_skill(home.project / ".prowess" / "skills", "of-project", description="Of the project. Use here.")
+    expect(page.locator("table")).to_contain_text("of-project")
+    page.get_by_role("region", name="Trust").get_by_role("button", name="Trust this project").click()
+    expect(page.get_by_role("region", name="Trust")).to_have_count(0)
+    expect(page.locator("tr", has_text="of-project").locator(".col-state")).to_contain_text("visible")
+
+
 @pytest.mark.requirement("R124")
 def test_project_is_trusted_and_trusted_no_more(visitor: Visitor, home: Home) -> None:
     write_skill(home.project / ".prowess" / "skills", "of-project", description="Of the project. Use here.")

@@ -38,10 +38,9 @@ def _list(visit: Visit) -> Response:
     snapshot = site.table.current()
     values = show_list(snapshot, parse_wanted(given), show=visit.show_record)
     values["removed"] = list_removed(site.runtime)
-    if given.get("fragment") == "table":
-        return visit.render("skills/table.html", values, page="skills")
-    project = visit.show_text(site.runtime.settings.place.project_root)
-    return visit.render("skills/list.html", values | {"project": project}, page="skills")
+    values["project"] = visit.show_text(site.runtime.settings.place.project_root)
+    template = "skills/table.html" if given.get("fragment") == "table" else "skills/list.html"
+    return visit.render(template, values, page="skills")
 
 
 def _show(visit: Visit) -> Response:

@@ -55,7 +55,28 @@ document.addEventListener("change", (event) => {
 
 let latest = 0;
 
-/** Fetch the table anew; an answer that a later one has overtaken is dropped. */
+/** What stays the same about a link, a button or the like when the table is made anew. */
+const keyOf = (one) =>
+  one.id || one.getAttribute("href") || one.dataset.call || one.getAttribute("aria-label") || one.textContent;
+const allLike = (key) =>
+  [...table.querySelectorAll("a, button, summary, [tabindex]")].filter((one) => keyOf(one) === key);
+
+/** Put another table in place; what was open stays open, and what had the focus has it. */
+function replaceTable(html) {
+  const open = new Set([...table.querySelectorAll("details[open] > summary")].map((one) => one.textContent));
+  const focused = table.contains(document.activeElement) ? document.activeElement : null;
+  const key = focused && keyOf(focused);
+  const number = focused ? allLike(key).indexOf(focused) : -1;
+  table.innerHTML = html;
+  for (const one of table.querySelectorAll("details > summary")) {
+    if (open.has(one.textContent)) one.parentElement.open = true;
+  }
+  if (!focused) return;
+  const alike = allLike(key);
+  (alike[number] ?? alike[0])?.focus({ preventScroll: true });
+}
+
+/** Fetch the table anew; an answer that a later one has overtaken is dropped. Return whether it is shown. */
 async function refresh(address = location.href) {
   const number = ++latest;
   const url = new URL(address, location.href);
@@ -63,14 +84,12 @@ async function refresh(address = location.href) {
   try {
     const answer = await fetch(url);
     const html = answer.ok ? await answer.text() : null;
-    if (html === null || number !== latest) return;
-    const open = new Set([...table.querySelectorAll("details[open] > summary")].map((one) => one.textContent));
-    table.innerHTML = html;
-    for (const one of table.querySelectorAll("details > summary")) {
-      if (open.has(one.textContent)) one.parentElement.open = true;
-    }
+    if (html === null || number !== latest) return false;
+    replaceTable(html);
+    return true;
   } catch {
     say("The server cannot be reached.");
+    return false;
   }
 }
 
@@ -94,7 +113,13 @@ if (table && form) {
 
   // The first that comes says how things are now: the table may be from before a break.
   let isBroken = false;
-  const stream = new Stream({ changed: () => refresh() }, (words) => {
+  let shown = "";
+  const follow = async ({ catalog, decisions }) => {
+    const now = `${catalog} ${decisions}`;
+    if (now !== shown && (await refresh())) shown = now;
+  };
+  const stream = new Stream({ changed: follow }, (words) => {
+    shown = "";
     if (words || isBroken) say(words);
     isBroken = Boolean(words);
   });
