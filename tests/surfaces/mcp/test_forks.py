@@ -1,5 +1,6 @@
 """Skills for subagents over MCP: worked by the model of the settings, if there is one."""
 
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,7 +13,16 @@ from prowess.activation.receipts import AskedBy
 from prowess.runtime import Runtime
 from tests.agent.openai_server import ScriptedServer
 from tests.skills_on_disk import Home, write_skill
-from tests.surfaces.mcp.connecting import LEGACY, Person, connect, connect_http, serving_within, until, with_client
+from tests.surfaces.mcp.connecting import (
+    LEGACY,
+    MODERN,
+    Person,
+    connect,
+    connect_http,
+    serving_within,
+    until,
+    with_client,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +88,27 @@ def test_nobody_who_could_agree_to_a_subagent_is_nobody_for_its_own_client_only(
         refused, read = with_client(work, connect_http(url))
     assert "consent" in _text(refused)
     assert _text(read) == "Notes.\n"
+
+
+def test_answer_is_for_the_files_that_were_shown(served: ScriptedServer, deep: Path) -> None:
+    async def work(client: Client) -> None:
+        async def dig(how: str, asked: types.InputRequiredResult | None = None) -> Any:
+            given: Any = {}
+            if asked is not None:
+                answer = types.ElicitResult(action="accept", content={"answer": "allow-once"})
+                given = {"input_responses": {"consent": answer}, "request_state": asked.request_state}
+            arguments = {"name": "deep", "arguments": how}
+            return await client.session.call_tool("activate_skill", arguments, allow_input_required=True, **given)
+
+        first = await dig("Dig here.")
+        (deep / "notes.md").write_text("Other notes.\n")
+        second = await dig("Dig here.", first)
+        assert isinstance(second, types.InputRequiredResult)
+        assert served.requests == []
+        assert _text(await dig("Dig here.", second)) == "Dug."
+
+    with Runtime.open() as runtime:
+        with_client(work, connect(runtime, mode=MODERN, person=Person()))
 
 
 @pytest.mark.usefixtures("served")

@@ -7,7 +7,7 @@ from prowess.activation.receipts import AskedBy
 from prowess.activation.tools import Role
 from prowess.runtime.forking import decide_fork
 from prowess.skill.skill import Skill
-from prowess.surfaces.mcp.asking import InputWanted
+from prowess.surfaces.mcp.asking import InputWanted, about
 from prowess.surfaces.mcp.faults import make_fault
 from prowess.surfaces.mcp.requests import ClientRequest
 from prowess.surfaces.mcp.visits import Visit
@@ -52,13 +52,20 @@ async def delegate(
     """
     visit = request.visit
     assert visit.chat is not None
-    if request.is_stateless and request.can_ask and not request.has_answers:
-        question = await request.look(lambda: visit.session.question(*call))
-        if question is not None:
-            raise InputWanted(question)
+    await _ask_before(request, call)
     request.is_repeatable = False  # What the subagent has done before a question would happen twice.
     async with visit.forking:
+        await _ask_before(request, call)  # Others have had their time, and the skill may have changed in it.
         answer = await request.attend(visit.chat.delegate(skill.id, prompt, asked_by=asked_by))
     if answer.error is not None:
         raise make_fault(answer.error)
     return answer
+
+
+async def _ask_before(request: ClientRequest, call: tuple[str, Mapping[str, Any]]) -> None:
+    """End a request whose question must be put by way of another, unless it brings the answer to this very one."""
+    if not request.is_stateless or not request.can_ask:
+        return
+    question = await request.look(lambda: request.visit.session.question(*call))
+    if question is not None and not request.has_answer(about(question)):
+        raise InputWanted(question)

@@ -82,10 +82,9 @@ class ClientRequest:
         """Whether the request may end with this question and come again with the answer."""
         return self.is_repeatable and (question.act is Act.USE or self.runs_scripts) and not question.on_behalf_of
 
-    @property
-    def has_answers(self) -> bool:
-        """Whether a person has answered what this request asked before."""
-        return bool(self._answers)
+    def has_answer(self, about: str) -> bool:
+        """Whether the answer to a question came with the request."""
+        return about in self._answers
 
     def take_answer(self, about: str) -> Answer | None:
         """Return the answer to a question that came with the request."""
