@@ -2,6 +2,7 @@
 
 import json
 import signal
+import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -157,6 +158,30 @@ def test_question_is_answered_at_the_other_server_and_only_once(home: Home, star
     with pair.second.client() as client:
         active = client.get("/api/conversations/chat").json()["active"]
     assert [skill["name"] for skill in active] == ["painting"]
+
+
+@pytest.mark.requirement("R126")
+@pytest.mark.parametrize(("answer", "decision"), [("allow-always", "allow"), ("refuse", "refuse")])
+def test_question_of_a_server_that_was_killed_can_be_answered_at_the_other(
+    home: Home, start_pair: StartPair, answer: str, decision: str
+) -> None:
+    home.write_settings(ONLY_MINE)
+    write_skill(home.path / ".agents" / "skills", "painting", description="Paints walls. Use for walls.")
+    pair = start_pair()
+    tell(pair.first, "chat", "/painting Paint the wall.")
+    path = "/api/conversations/chat/questions"
+    with pair.second.client() as client:
+        while not (questions := client.get(path).json()["questions"]):
+            time.sleep(0.05)
+        pair.first.process.kill()
+        pair.first.process.wait(60)
+        path = f"{path}/{questions[0]['id']}"
+        assert client.post(path, json={"answer": answer}).status_code == 200
+        next(event for event in follow(pair.second, "chat") if event["event"] == "done")
+        grants = client.get("/api/grants").json()["grants"]
+    events = history(pair.second, "chat")
+    assert [event["answer"] for event in events if event["event"] == "consent"] == [answer]
+    assert [(grant["decision"], grant["scope"]) for grant in grants] == [(decision, "always")]
 
 
 def test_switch_set_at_one_server_counts_at_the_other(start_pair: StartPair) -> None:
