@@ -86,6 +86,18 @@ def test_conversation_that_was_forgotten_begins_anew(runtime: Runtime) -> None:
     assert [one.number for one in chat.happenings()] == list(range(1, len(chat.happenings()) + 1))
 
 
+def test_what_was_said_in_a_task_can_be_forgotten_and_what_is_kept_cannot(runtime: Runtime) -> None:
+    for chat_id, left in ((None, 0), ("chat", 2)):
+        model = ScriptedModel(script=lambda _: say("Yes."))
+        chat = open_chat(runtime, model, chat_id)
+        ask(chat, "One.")
+        chat.forget()
+        assert (len(chat.messages()), bool(chat.happenings())) == (left, bool(left))
+        ask(chat, "Two.")
+        assert model.requests[-1].messages[left:] == (UserMessage("Two."),)
+        assert model.requests[-1].system == model.requests[0].system
+
+
 def test_conversation_that_is_forgotten_in_the_middle_of_a_turn_begins_anew_after_it(runtime: Runtime) -> None:
     wait = Wait()
     model = ScriptedModel([wait, *say("Yes.")], say("Well."))

@@ -106,6 +106,11 @@ class Chat:
             self._catch_up()
         return self._conversation.transcript.messages
 
+    def forget(self) -> None:
+        """Forget what was said, unless it is kept, so that it takes no room. Not while a message is answered."""
+        if self._log.forget():
+            self._conversation.begin_again()
+
     def use_model(self, model: ChatModel) -> None:
         """Have another model answer from the next message on."""
         self._conversation.model = model

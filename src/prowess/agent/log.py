@@ -135,6 +135,12 @@ class Log:
         with self._lock:
             return self._last - len(self._waiting)
 
+    def forget(self) -> bool:
+        """Let go of what was told of a task; what stands in the store stays. Say whether it was a task."""
+        with self._lock:
+            self._kept = []
+        return not self._is_kept
+
     def give_up(self) -> None:
         """Write nothing of what waits, ever, and have everything read again."""
         with self._lock:

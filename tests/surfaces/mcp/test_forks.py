@@ -9,8 +9,11 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
+from prowess.activation.grants import Decision
 from prowess.activation.receipts import AskedBy
 from prowess.runtime import Runtime
+from prowess.surfaces.mcp.options import McpOptions
+from prowess.surfaces.mcp.server import make_server
 from tests.agent.openai_server import ScriptedServer
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.mcp.connecting import (
@@ -121,6 +124,22 @@ def test_receipts_say_who_has_asked_for_the_subagent(mode: str) -> None:
         with_client(work, connect(runtime, mode=mode, person=Person(["allow-once", "allow-once"])))
         newest, first = runtime.receipts()
     assert (first.asked_by, newest.asked_by) == (AskedBy.MODEL, AskedBy.USER)
+
+
+@pytest.mark.usefixtures("served")
+def test_nothing_of_a_subagent_stays_in_memory(mode: str) -> None:
+    async def run() -> None:
+        server, hall = make_server(runtime, McpOptions())
+        async with Client(server, mode=mode, cache=None) as client:
+            for _ in range(2):
+                assert _text(await _dig(client)) == "Dug."
+            chat = hall.visits[0].chat
+            assert chat is not None
+            assert (*chat.happenings(), *chat.messages()) == ()
+
+    with Runtime.open() as runtime:
+        runtime.decide("deep", Decision.ALLOW)
+        anyio.run(run)
 
 
 @pytest.mark.parametrize("wrong", [{"arguments": ["a", 3]}, {"arguments": "a", "bogus": 1}, {"arguments": 3}])

@@ -56,7 +56,10 @@ async def delegate(
     request.is_repeatable = False  # What the subagent has done before a question would happen twice.
     async with visit.forking:
         await _ask_before(request, call)  # Others have had their time, and the skill may have changed in it.
-        answer = await request.attend(visit.chat.delegate(skill.id, prompt, asked_by=asked_by))
+        try:
+            answer = await request.attend(visit.chat.delegate(skill.id, prompt, asked_by=asked_by))
+        finally:
+            visit.chat.forget()  # Each subagent begins with its prompt alone, and a visit may never end.
     if answer.error is not None:
         raise make_fault(answer.error)
     return answer
