@@ -239,8 +239,10 @@ def test_policy_may_spare_the_question_once_the_skill_is_agreed_to(home: Home, p
     home.write_settings(f'{ONLY_MINE}[execution]\nconsent = "{policy}"\n')
     with Runtime.open() as runtime:
         assert try_run(runtime.session("chat"), "alpha", _RUN) == "consent-needed"
-        session = runtime.session("chat", asker=Person(Answer.ALLOW_ONCE))
+        person = Person(Answer.ALLOW_ONCE)
+        session = runtime.session("chat", asker=person)
         session.activate("alpha")
+        assert person.questions[0].spares_runs  # So that whoever agrees knows.
         assert try_run(session, "alpha", _RUN) == reason
         runtime.decide("alpha", Decision.REFUSE, act=Act.RUN)
         assert try_run(session, "alpha", _RUN) == "refused"

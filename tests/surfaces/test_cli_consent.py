@@ -253,6 +253,8 @@ def test_question_shows_what_there_is_to_agree_to(folder: Path) -> None:
         f'Activate skill "{_NAME}"?\n'
         "  Writes release notes.\n"
         f"  from agents: agents:{_NAME}, digest {digest[:12]}\n"
+        "  a yes gives its instructions to the model, which may then read its files;"
+        " to run its scripts is another question\n"
         "  wants these tools: Bash(git:*) Read\n"
         "  its files:\n"
         f"    {len(text):>9}  SKILL.md\n"

@@ -11,6 +11,9 @@ from prowess.surfaces.consent_text import render_question
 pytestmark = pytest.mark.requirement("K1")
 
 _QUESTION = Question("q", "chat", "activate_skill", "user:pdf", "pdf", "Fills forms.", "user", "0123456789abcdef")
+_YES = (
+    "  a yes gives its instructions to the model, which may then read its files; to run its scripts is another question"
+)
 
 
 def _about(question: Question) -> list[str]:
@@ -20,13 +23,18 @@ def _about(question: Question) -> list[str]:
 
 
 def test_activation_shows_what_it_is_called_with() -> None:
-    assert _about(_QUESTION) == []
-    assert _about(replace(_QUESTION, arguments=("a  b",))) == ["  called with: a  b"]
+    assert _about(replace(_QUESTION, arguments=("a  b",))) == ["  called with: a  b", _YES]
+
+
+def test_activation_says_what_a_yes_means() -> None:
+    assert _about(_QUESTION) == [_YES]
+    (said,) = _about(replace(_QUESTION, spares_runs=True))
+    assert "; its scripts may run in a sandbox without another question" in said
 
 
 def test_fork_shows_its_prompt() -> None:
     forked = replace(_QUESTION, arguments=("Delete all.",), forks=True)
-    assert _about(forked) == ["  a subagent works it, with this prompt: Delete all."]
+    assert _about(forked) == ["  a subagent works it, with this prompt: Delete all.", _YES]
 
 
 def test_run_shows_arguments_and_input() -> None:
@@ -40,6 +48,6 @@ def test_run_shows_arguments_and_input() -> None:
 
 def test_what_is_too_long_is_cut_and_that_is_said() -> None:
     long, shown = "y" * 5_000, f"{'y' * 2_000} … and 3,000 more characters"
-    assert _about(replace(_QUESTION, arguments=(long,))) == [f"  called with: {shown}"]
+    assert _about(replace(_QUESTION, arguments=(long,))) == [f"  called with: {shown}", _YES]
     assert _about(replace(_QUESTION, arguments=(long,), forks=True))[0].endswith(f"prompt: {shown}")
     assert _about(replace(_QUESTION, act=Act.RUN, input=long))[0] == f"  input: {shown}"

@@ -90,6 +90,8 @@ class Question:
     """The JSON that the script gets in a file; empty if it gets none."""
     forks: bool = False
     """Whether a subagent would work the skill."""
+    spares_runs: bool = False
+    """Whether a yes to its use lets its scripts run without another question, as far as a plain sandbox goes."""
 
     @property
     def title(self) -> str:

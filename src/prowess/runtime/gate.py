@@ -23,7 +23,7 @@ from prowess.catalog.switches import switch_key
 from prowess.catalog.views import Reason
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.errors import Refused
-from prowess.policy import Consent, RunIn, SessionMemory, SourceKind
+from prowess.policy import Consent, RunIn, ScriptConsent, SessionMemory, SourceKind
 from prowess.runtime.forking import name_work
 from prowess.runtime.keeper import SessionKey, SkillKeeper
 from prowess.runtime.pending_questions import Call, PendingQuestions
@@ -350,6 +350,7 @@ class Gate:
             allowed_tools=skill.manifest.allowed_tools or (),
             permissions=skill.manifest.behaviour.permissions,
             act=act,
+            spares_runs=act is Act.USE and self._keeper.policy.execution.consent is not ScriptConsent.ASK,
         )
         match wish:
             case UseWish(given, run_in):

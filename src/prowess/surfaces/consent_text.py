@@ -8,7 +8,7 @@ from prowess.activation.grants import Act
 from prowess.runtime.changed_texts import TextChange
 from prowess.surfaces.file_lists import render_diff, render_tree
 from prowess.surfaces.tones import Line, Tone
-from prowess.surfaces.wording import describe_power
+from prowess.surfaces.wording import describe_power, describe_use
 
 __all__ = ["PROMPT", "render_question"]
 
@@ -47,9 +47,10 @@ def render_question(question: Question, texts: Sequence[TextChange] = ()) -> lis
 
 def _render_use(question: Question) -> list[Line]:
     given = _shorten(" ".join(question.arguments))
+    lines = [Line(f"  called with: {given}")] if given else []
     if question.forks:
-        return [Line(f"  a subagent works it, with this prompt: {given}")]
-    return [Line(f"  called with: {given}")] if given else []
+        lines = [Line(f"  a subagent works it, with this prompt: {given}")]
+    return [*lines, Line(f"  {describe_use(spares_runs=question.spares_runs)}")]
 
 
 def _render_run(question: Question) -> list[Line]:

@@ -12,6 +12,7 @@ __all__ = [
     "describe_compaction",
     "describe_power",
     "describe_resumption",
+    "describe_use",
     "show_cost",
     "show_seconds",
     "show_use",
@@ -41,6 +42,16 @@ def describe_power(power: str) -> str:
             which = power[len(kind) + 1 :]
             return f"{what}: {which}" if which else what
     return power
+
+
+def describe_use(*, spares_runs: bool) -> str:
+    """Return what a yes to the use of a skill means."""
+    runs = (
+        "its scripts may run in a sandbox without another question, and ask for whatever lies beyond it"
+        if spares_runs
+        else "to run its scripts is another question"
+    )
+    return f"a yes gives its instructions to the model, which may then read its files; {runs}"
 
 
 def describe_answer(answer: str) -> str:

@@ -11,7 +11,7 @@ from prowess.surfaces.web.scene.addresses import find_skill
 from prowess.surfaces.web.scene.blocks import ConsentQuestion
 from prowess.surfaces.web.scene.card_views import Fact, show_size
 from prowess.surfaces.web.scene.fields import Fields
-from prowess.surfaces.wording import describe_power
+from prowess.surfaces.wording import describe_power, describe_use
 
 __all__ = ["ChangedFile", "ConsentView", "DiffView", "TreeNode", "show_consent"]
 
@@ -63,6 +63,7 @@ class ConsentView:
     wants: tuple[str, ...]
     """What it may do, each in a few words."""
     limits: str
+    """What a yes means, and what it does not."""
     tree: TreeNode
     count: int
     more_files: int
@@ -90,7 +91,7 @@ def show_consent(block: ConsentQuestion) -> ConsentView:
         on_behalf_of=record.text("on_behalf_of"),
         facts=tuple(_find_facts(record, is_run=is_run)),
         wants=tuple(_find_wishes(record)),
-        limits=_describe_limits(record) if is_run else "",
+        limits=_describe_limits(record, is_run=is_run),
         tree=_grow_tree(files[:_MAX_FILES]),
         count=len(files) + int(record.number("more_files") or 0),
         more_files=max(0, len(files) - _MAX_FILES) + int(record.number("more_files") or 0),
@@ -131,7 +132,10 @@ def _find_wishes(record: Fields) -> Iterator[str]:
         yield f"have these permissions: {_shorten(' '.join(record.texts('permissions')))}"
 
 
-def _describe_limits(record: Fields) -> str:
+def _describe_limits(record: Fields, *, is_run: bool) -> str:
+    if not is_run:
+        said = describe_use(spares_runs=record.is_set("spares_runs"))
+        return f"{said[0].upper()}{said[1:]}."
     return "It runs in a sandbox" + ("." if record.texts("powers") else ", with nothing beyond its own files.")
 
 
