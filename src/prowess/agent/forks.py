@@ -1,6 +1,5 @@
 """Forks: subagents that work skills, each in a session of its own, within bounds that they share with their turn."""
 
-import asyncio
 import concurrent.futures
 import os
 import time
@@ -8,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
 
 from prowess.activation.consent import ConsentAsker
@@ -16,6 +14,7 @@ from prowess.activation.conversations import Outcome, TurnReceipt
 from prowess.agent.asking import ObservedAsker
 from prowess.agent.conversation import Audience, Conversation, ForkClock
 from prowess.agent.events import Done, ForkBegun, ForkEnded
+from prowess.agent.from_threads import run_in_loop
 from prowess.agent.transcript import Transcript
 from prowess.errors import Refused
 from prowess.execution.stopping import Stopped, StopSign
@@ -85,8 +84,8 @@ class Forks:
         self.check(wish.skill)
         self._count.begun += 1
         try:
-            return anyio.from_thread.run(self._work, wish, self._bound_turn(wish.skill))
-        except (asyncio.CancelledError, concurrent.futures.CancelledError):
+            return run_in_loop(self._work, wish, self._bound_turn(wish.skill))
+        except concurrent.futures.CancelledError:
             raise Stopped(f"the subagent of skill '{wish.skill.name}' was stopped") from None
 
     def _bound_turn(self, skill: Skill) -> "Turn":

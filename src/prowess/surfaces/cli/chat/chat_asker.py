@@ -1,15 +1,14 @@
 """Questions of consent in a conversation: put by the event loop, while the thread that wants the answer waits."""
 
-import asyncio
 import concurrent.futures
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import anyio
-import anyio.from_thread
 
 from prowess.activation.consent import Answer, Question
 from prowess.agent.events import ConsentAsked, Happening
+from prowess.agent.from_threads import run_in_loop
 from prowess.execution.stopping import Stopped
 from prowess.runtime.changed_texts import TextChange
 from prowess.surfaces.cli.chat.terminal_stream import TerminalStream
@@ -44,15 +43,14 @@ class ChatAsker:
     def ask(self, question: Question) -> Answer | None:
         lines = render_question(question, self._changed_texts(question))
         try:
-            return anyio.from_thread.run(self._put, question.id, lines)
-        except (asyncio.CancelledError, concurrent.futures.CancelledError):
+            return run_in_loop(self._put, question.id, lines)
+        except concurrent.futures.CancelledError:
             raise Stopped("stopped before anybody answered", hint="nothing more is done") from None
+        finally:
+            self._seen.pop(question.id, None)
 
     async def _put(self, question_id: str, lines: Sequence[Line]) -> Answer | None:
-        try:
-            await self._seen[question_id].wait()
-        finally:
-            del self._seen[question_id]
+        await self._seen[question_id].wait()
         for line in lines:
             self._stream.write_line(line)
         forget_typed_ahead()  # What is typed during a turn is meant for the next one.
