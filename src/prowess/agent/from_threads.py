@@ -4,7 +4,7 @@ import asyncio
 import concurrent.futures
 import math
 from collections.abc import Awaitable, Callable
-from typing import TypeVar, TypeVarTuple, Unpack
+from typing import TypeVar, TypeVarTuple
 
 import anyio
 import anyio.from_thread
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 _Ts = TypeVarTuple("_Ts")
 
 
-def run_in_loop(function: Callable[[Unpack[_Ts]], Awaitable[_T]], *args: Unpack[_Ts]) -> _T:
+def run_in_loop(function: Callable[[*_Ts], Awaitable[_T]], *args: *_Ts) -> _T:
     """Have the event loop run a function, and wait for it. What is cancelled already does not begin.
 
     anyio tells a cancellation to the tasks that are there, and to none that come later: those would wait for it, busily
