@@ -306,11 +306,21 @@ def test_completion_is_chosen_by_the_keyboard(visitor: Visitor) -> None:
     expect(page.locator("#completions")).to_be_hidden()
 
 
-def test_active_skill_is_looked_at_and_switched_off(visitor: Visitor) -> None:
+def test_active_skill_is_looked_at_and_switched_off(visitor: Visitor, server: RunningServer) -> None:
+    with server.client() as client:
+        skill = client.get("/api/skills/scheduling").json()
     page = visitor.open()
     send(page, "/scheduling")
     page.locator("#chips button").click()
-    expect(page.locator("#skill-dialog")).to_contain_text("core:scheduling")
+    dialog = page.locator("#skill-dialog")
+    expect(dialog).to_be_visible()
+    expect(dialog.locator("#skill-name")).to_have_text("scheduling")
+    expect(dialog.locator("#skill-about")).to_have_text(skill["description"])
+    expect(dialog.locator("#skill-id")).to_have_text("core:scheduling")
+    expect(dialog.locator("#skill-digest")).to_have_text(skill["digest"][:16])
+    expect(dialog.locator("#skill-digest")).to_have_attribute("title", skill["digest"])
+    expect(dialog.locator("#skill-asked")).to_have_text("you")
+    expect(dialog.locator("#skill-link")).to_have_attribute("href", "/skills/core--scheduling")
     page.locator("#skill-dialog button[value=deactivate]").click()
     expect(page.locator("#chips button")).to_have_count(0)
 
@@ -368,7 +378,16 @@ def test_message_on_its_way_arrives_although_the_page_is_left(visitor: Visitor) 
     expect(page.locator("#conversations li")).to_contain_text("every second Tuesday")
 
 
-PAGES = {"chat": "/", "skills": "/skills", "skill": "/skills/core--scheduling", "budget": "/budget", "usage": "/usage"}
+PAGES = {
+    "chat": "/",
+    "skills": "/skills",
+    "skill": "/skills/core--scheduling",
+    "file": "/skills/core--scheduling/files/SKILL.md",
+    "budget": "/budget",
+    "usage": "/usage",
+    "login": "/login",
+    "error": "/nowhere",
+}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -432,12 +451,17 @@ def test_subagent_is_nested_in_the_card_that_called_for_it(
         description="Paints walls. Use for walls.",
         extra="sandbox: true\n",
         body="Paint.\n",
+        files={"references/colours.md": "blue, or red\n"},
     )
 
     def script(body: dict[str, object]) -> Reply:
         messages = str(body["messages"])
         if "You are a subagent" in messages:
-            return say("The wall is red.")
+            looked = "blue, or red" in messages
+            path = "references/colours.md"
+            return (
+                say("The wall is red.") if looked else call("read_skill_resource", {"name": "painting", "path": path})
+            )
         return (
             say("It is painted.")
             if "The wall is red." in messages
@@ -449,8 +473,17 @@ def test_subagent_is_nested_in_the_card_that_called_for_it(
         send(page, "Have the wall painted.")
         finished(page)
         expect(cards(page, "activate")).to_have_count(1)
-        expect(cards(page, "activate")).to_contain_text("The wall is red.")
-        expect(page.locator("#blocks")).to_contain_text("It is painted.")
+        outer = cards(page, "activate")
+        for _ in ("as it came", "after a reload"):
+            fork = outer.locator("section.fork")
+            expect(fork).to_have_count(1)
+            expect(fork.locator("article.tool[data-role=read][data-state=done]")).to_have_count(1)
+            expect(fork.locator("article.tool[data-role=read]")).to_contain_text("references/colours.md")
+            expect(fork).to_contain_text("The wall is red.")
+            expect(cards(page, "read")).to_have_count(1)  # Nowhere else.
+            expect(outer).not_to_contain_text("It is painted.")
+            expect(page.locator("#blocks")).to_contain_text("It is painted.")
+            page.reload()
 
 
 HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
