@@ -30,7 +30,8 @@ def set_toml_table(text: str, table: str, key: str, value: Mapping[str, Any]) ->
     if span is not None:
         begin, end = span
         rest = text[end:]
-        return text[:begin] + rendered + ("\n" if rest.strip() else "") + rest
+        is_apart = not rest.strip() or rest.startswith(("\n", "\r\n"))
+        return text[:begin] + rendered + ("" if is_apart else "\n") + rest
     lead = text if not text or text.endswith("\n") else f"{text}\n"
     return f"{lead}\n{rendered}" if lead.strip() else rendered
 

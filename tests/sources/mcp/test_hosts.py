@@ -47,7 +47,11 @@ def test_host_goes_on_asking_after_workers_could_not_be_started(
     acted = Acted(tmp_path / "acme")
     acted.add("skill://refunds")
     failed: list[str] = []
-    monkeypatch.setattr(threading, "excepthook", lambda hook: failed.append(str(hook)))
+
+    def hear(failure: threading.ExceptHookArgs) -> None:
+        failed.append(str(failure))
+
+    monkeypatch.setattr(threading, "excepthook", hear)
     server = McpServer("acme", acted.command, refresh_seconds=1)
     hosting = Hosting([server], folder=str(tmp_path / "mirrors"))
     hosting.attend()

@@ -91,18 +91,6 @@ def test_new_file_is_made_and_undone(tmp_path: Path, client: str) -> None:
     assert not plan_uninstall(chosen, path, "prowess").is_needed
 
 
-def test_copy_of_the_file_as_it_first_was_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "mcp.json"
-    path.write_text('{"mine": 1}\n')
-    cursor = CLIENTS["cursor"]
-    copy = apply_change(plan_install(cursor, path, "prowess", _SERVER))
-    again = apply_change(plan_install(cursor, path, "prowess", ServerCommand("/bin/prowess", ("mcp",), {})))
-    apply_change(plan_uninstall(cursor, path, "prowess"))
-    assert copy is not None
-    assert copy == again == tmp_path / "mcp.json.before-prowess"
-    assert copy.read_text() == '{"mine": 1}\n'
-
-
 def test_comments_and_manners_of_a_file_are_kept() -> None:
     after = set_json_member(_COMMENTED, "servers", "prowess", _ENTRY)
     for kept in ("// what I use", "// the code host", "/* the last */", "// trailing", "// nothing"):
@@ -229,8 +217,12 @@ def test_command_shows_asks_and_undoes(home: Home) -> None:
     assert entry["args"] == ["--profile", "daycare", "--skills", str(home.project / "skills"), "mcp"]
     assert os.path.isabs(entry["command"])
     assert entry["env"] == {"PROWESS_HOME": str(home.prowess)}
-    assert run("mcp", "uninstall", "--client", "gemini", "--yes").status == 0
-    assert json.loads(file.read_text()) == {"theme": "dark", "mcpServers": {}}
+    again = run("mcp", "install", "--client", "gemini", "--yes")
+    assert f"The file as it was before Prowess was listed: {file}.before-prowess\n" in again.stderr
+    undone = run("mcp", "uninstall", "--client", "gemini", "--yes")
+    assert undone.status == 0
+    assert f"The file as it was before Prowess was listed: {file}.before-prowess.old\n" in undone.stderr
+    assert file.read_text() == before
     assert run("mcp", "install", "--client", "nobody").status == 2
     assert run("mcp", "install", "--client", "gemini", "--name", "a b").status == 2
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 __all__ = ["CLIENTS", "ClientFile", "Scope", "ServerCommand", "find_file"]
 
@@ -55,6 +55,14 @@ class ClientFile:
         entry: dict[str, Any] = {"type": "stdio"} if self.names_type else {}
         entry |= {"command": server.command, "args": list(server.args)}
         return entry | ({"env": dict(server.env)} if server.env else {})
+
+    def is_own(self, entry: Any) -> bool:
+        """Whether an entry is like those that `describe` returns for Prowess."""
+        if not isinstance(entry, dict):
+            return False
+        known = cast("dict[str, Any]", entry)
+        command, args = known.get("command"), known.get("args")
+        return isinstance(command, str) and "prowess" in command and isinstance(args, list) and args[-1:] == ["mcp"]
 
 
 def _find_code_folder() -> str:

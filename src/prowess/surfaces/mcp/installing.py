@@ -1,9 +1,14 @@
-"""List Prowess among the servers of another program: what would change in its file, and the change itself."""
+"""List Prowess among the servers of another program: what would change in its file, and the change itself.
+
+While it is listed, a copy beside the file has it as it was before, perhaps with another server of that name. The undo
+gives that back, and sets the copy aside: whatever is there from then on is not ours.
+"""
 
 import json
 import os
 import stat
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +22,9 @@ from prowess.surfaces.mcp.jsonc_text import TextFault, parse_jsonc, remove_json_
 __all__ = ["FileChange", "apply_change", "plan_install", "plan_uninstall"]
 
 _MAX_BYTES = 16 << 20
-_BACKUP = ".before-prowess"
+_COPY = ".before-prowess"
+_OLD = ".old"
+"""Follows the name of a copy whose server is not listed any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,12 @@ class FileChange:
     before: str | None
     """None if there is no such file."""
     after: str
+    copy: Path
+    """Where a former text is kept beside the file."""
+    kept: str | None
+    """That text: the file as it was before the server was listed, which may be just now; None if it was not there."""
+    outdated: Path | None = None
+    """A copy that counts no more once the change is made."""
 
     @property
     def is_needed(self) -> bool:
@@ -51,7 +64,8 @@ class FileChange:
 def plan_install(client: ClientFile, path: Path, name: str, server: ServerCommand) -> FileChange:
     """Return the change that lists a server in a client's file. Raise `Refused` if it cannot be made safely."""
     entry = client.describe(server)
-    before = _read(path)
+    before, copy = _read(path), _find_copy(path, name)
+    first = _read(copy)
 
     def change(values: dict[str, Any]) -> None:
         values.setdefault(client.table, {})[name] = entry
@@ -61,28 +75,84 @@ def plan_install(client: ClientFile, path: Path, name: str, server: ServerComman
         after = _change(client, before or "", lambda text: set_(text, client.table, name, entry), change)
     except TextFault as error:
         raise _cannot(client, path, error, name, entry) from None
-    return FileChange(path, before, after)
+    if first is not None and before is None:
+        return FileChange(path, before, after, _find_old(copy), first, outdated=copy)
+    is_listed = first is not None and client.is_own(_find_entry(client, before, name))
+    return FileChange(path, before, after, copy, first if is_listed else before)
 
 
 def plan_uninstall(client: ClientFile, path: Path, name: str) -> FileChange:
-    """Return the change that takes a server out of a client's file."""
-    before = _read(path)
+    """Return the change that takes a server out of a client's file, and gives back what it replaced."""
+    before, copy = _read(path), _find_copy(path, name)
+    first = _read(copy)
+    if first is not None and not client.is_own(_find_entry(client, before, name)):
+        first = None  # Somebody has put another entry in the place of ours.
+    try:
+        after = _give_back(client, before or "", first, name) if first is not None else None
+        after = _take_out(client, before or "", name) if after is None else after
+    except TextFault as error:
+        replaced = f"; what it has replaced is in {copy}" if first is not None else ""
+        raise Refused(
+            f"{path} cannot be changed safely: {error}",
+            hint=f"take '{name}' out of '{client.table}' yourself{replaced}",
+            code="bad-client-file",
+        ) from None
+    if first is None:
+        return FileChange(path, before, after, _find_old(copy), before)
+    return FileChange(path, before, after, _find_old(copy), first, outdated=copy)
 
+
+def _give_back(client: ClientFile, text: str, first: str, name: str) -> str | None:
+    """Return the text with the entry that ours has replaced; None if it has replaced none."""
+    entry, former = _find_entry(client, text, name), _find_entry(client, first, name)
+    if former == entry:
+        return None
+    set_ = set_toml_table if client.is_toml else set_json_member
+    with suppress(TextFault, TypeError):
+        if set_(first, client.table, name, entry) == text:
+            return first  # Nothing else has changed since: not one character.
+    if former is None:
+        return None
+
+    def edit(text: str) -> str:
+        try:
+            return set_(text, client.table, name, former)
+        except TypeError as error:  # TOML has values that JSON has not.
+            raise TextFault(str(error)) from None
+
+    def change(values: dict[str, Any]) -> None:
+        values[client.table][name] = former
+
+    return _change(client, text, edit, change)
+
+
+def _take_out(client: ClientFile, text: str, name: str) -> str:
     def change(values: dict[str, Any]) -> None:
         table = values.get(client.table)
         if isinstance(table, dict):
             table.pop(name, None)  # pyright: ignore[reportUnknownMemberType]
 
     remove = remove_toml_table if client.is_toml else remove_json_member
+    return _change(client, text, lambda text: remove(text, client.table, name), change)
+
+
+def _find_entry(client: ClientFile, text: str | None, name: str) -> Any:
+    """Return what a text says of a server; None if that is nothing."""
     try:
-        after = _change(client, before or "", lambda text: remove(text, client.table, name), change)
-    except TextFault as error:
-        raise Refused(
-            f"{path} cannot be changed safely: {error}",
-            hint=f"take '{name}' out of '{client.table}' yourself",
-            code="bad-client-file",
-        ) from None
-    return FileChange(path, before, after)
+        table = (parse_toml if client.is_toml else parse_jsonc)(text or "").get(client.table)
+    except TextFault:
+        return None
+    return table.get(name) if isinstance(table, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+
+
+def _find_copy(path: Path, name: str) -> Path:
+    """Return where the copy for a server lies: beside the file itself, if the path is a link to it."""
+    real = Path(os.path.realpath(path))
+    return real.with_name(f"{real.name}{_COPY}{'' if name == 'prowess' else f'-{name}'}")
+
+
+def _find_old(copy: Path) -> Path:
+    return copy.with_name(copy.name + _OLD)
 
 
 def _change(client: ClientFile, text: str, edit: Callable[[str], str], change: Callable[[dict[str, Any]], None]) -> str:
@@ -113,15 +183,16 @@ def apply_change(change: FileChange) -> Path | None:
         if _read(path) != change.before:
             raise Refused(f"{path} was changed meanwhile", hint="try again", code="file-changed")
         mode = stat.S_IMODE(path.stat().st_mode) if change.before is not None else 0o600
-        backup = path.with_name(path.name + _BACKUP) if change.before is not None else None
-        if backup is not None and change.before is not None and not os.path.lexists(backup):
-            write_whole(str(backup), _encode(change.before), mode=mode)
+        if change.kept is not None:
+            write_whole(str(change.copy), _encode(change.kept), mode=mode)
         write_whole(str(path), _encode(change.after), mode=mode)
+        if change.outdated is not None:
+            change.outdated.unlink(missing_ok=True)
     except OSError as error:
         raise WorldError(
             f"{path} cannot be written: {error.strerror or error}", hint="nothing was changed", code="disk"
         ) from error
-    return backup
+    return change.copy if change.kept is not None else None
 
 
 def _encode(text: str) -> bytes:

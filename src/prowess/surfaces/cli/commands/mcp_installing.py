@@ -63,7 +63,10 @@ def install(invocation: Invocation, client: str, name: str, scope: str, dry_run:
 @json_option
 @click.pass_obj
 def uninstall(invocation: Invocation, client: str, name: str, scope: str, dry_run: bool, yes: bool) -> int:
-    """Take Prowess out of the servers of another program."""
+    """Take Prowess out of the servers of another program.
+
+    If `prowess mcp install` has replaced another server of that name, that is there again.
+    """
     from prowess.surfaces.mcp.installing import plan_uninstall
 
     chosen, path = CLIENTS[client], _find_file(client, Scope(scope), name)
@@ -121,5 +124,6 @@ def _settle(invocation: Invocation, change: "FileChange", *, client: str, title:
     if not yes and not click.confirm(f"Change {change.path}?", err=True):
         return 1
     backup = apply_change(change)
-    note(f"{change.path} is changed; start {title} anew" + (f". The former file: {backup}" if backup else ""))
+    kept = "The former file" if change.kept == change.before else "The file as it was before Prowess was listed"
+    note(f"{change.path} is changed; start {title} anew" + (f". {kept}: {backup}" if backup else ""))
     return report(changed=True, backup=backup)
