@@ -81,16 +81,16 @@ def test_no_to_a_subagent_is_none_to_what_comes_after_it(served: ScriptedServer,
 def test_no_beside_a_subagent_that_works_is_for_one_call(served: ScriptedServer) -> None:
     person = Person(["allow-once", "refuse-once", "allow-once"])
 
-    async def work(client: Client) -> tuple[bool, str]:
+    async def work(client: Client) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.call_tool, "activate_skill", {"name": "deep", "arguments": "Dig for ever."})
             await until(lambda: served.requests)
-            refused, read = await _read_notes(client), await _read_notes(client)
+            assert (await _read_notes(client)).is_error
+            assert _text(await _read_notes(client)) == "Notes.\n"
             tasks.cancel_scope.cancel()
-        return refused.is_error, _text(read)
 
     with Runtime.open() as runtime:
-        assert with_client(work, connect(runtime, mode=LEGACY, person=person)) == (True, "Notes.\n")
+        with_client(work, connect(runtime, mode=LEGACY, person=person))
 
 
 @pytest.mark.usefixtures("served")
