@@ -371,6 +371,11 @@ class Session:
             )
         return self._delegation.delegate(skill, prompt, tool="delegate", asked_by=asked_by)
 
+    def question_delegate(self, name: str, prompt: str, *, asked_by: AskedBy = AskedBy.USER) -> Question | None:
+        """Return what a person must be asked before `delegate`; None if nobody must be. Raise if it is hopeless."""
+        skill = self._invocable(name) if asked_by is AskedBy.USER else self.find_usable(name)
+        return self._delegation.question(skill, prompt, tool="delegate")
+
     def open_fork(self, wish: ForkWish, *, asker: ConsentAsker, forker: Forker) -> "Session":
         """Return the session of a fork of this one: it sees what this one sees, and may do what the wish says.
 

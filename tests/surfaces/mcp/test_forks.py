@@ -241,6 +241,17 @@ def test_prompt_gives_the_answer_of_a_subagent_of_our_own_model(served: Scripted
     assert len(served.requests) == 1
 
 
+@pytest.mark.usefixtures("served")
+def test_prompt_asks_though_the_model_calls_all_tools_from_python(home: Home, mode: str) -> None:
+    settings = home.prowess / "prowess.toml"
+    settings.write_text(settings.read_text() + '[activation]\ntools = "python"\n')
+    person = Person(["allow-once"])
+    with Runtime.open() as runtime:
+        said = _said(with_client(_call_for, connect(runtime, mode=mode, person=person)))
+    assert said.endswith("Dug.")
+    assert len(person.asked) == 1
+
+
 def test_prompt_whose_subagent_is_refused_is_an_error(served: ScriptedServer, mode: str) -> None:
     async def work(client: Client) -> str:
         with pytest.raises(MCPError) as caught:

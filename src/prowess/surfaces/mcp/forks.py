@@ -1,10 +1,8 @@
 """Skills for subagents: worked by the model of the settings, if there is one, or handed to the client."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prowess.activation.receipts import AskedBy
-from prowess.activation.tools import Role
 from prowess.runtime.forking import decide_fork
 from prowess.skill.skill import Skill
 from prowess.surfaces.mcp.asking import InputWanted, about
@@ -15,7 +13,7 @@ from prowess.surfaces.mcp.visits import Visit
 if TYPE_CHECKING:
     from prowess.agent.chat import TurnAnswer
 
-__all__ = ["delegate", "hand_over", "is_for_fork", "make_call"]
+__all__ = ["delegate", "hand_over", "is_for_fork"]
 
 _MEANT = "This skill is meant for a subagent of its own"
 _NO_MODEL = ", and Prowess has no model to make one of"
@@ -34,28 +32,18 @@ def is_for_fork(skill: Skill, visit: Visit, *, prompt: str, asked: str = "") -> 
     return decide_fork(visit.session.policy.turns.run_in, skill, asked=asked)
 
 
-def make_call(skill: Skill, visit: Visit, *, prompt: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the call by which a model would have a skill worked; one of no tool if it is offered none. Blocks."""
-    tool = next((tool for tool in visit.session.offered() if tool.role is Role.ACTIVATE), None)
-    if tool is None:
-        return "", {}
-    key = "prompt" if "prompt" in tool.schema["properties"] else "arguments"
-    return tool.name, {"name": skill.id, key: prompt}
-
-
-async def delegate(
-    request: ClientRequest, skill: Skill, prompt: str, *, call: tuple[str, Mapping[str, Any]], asked_by: AskedBy
-) -> "TurnAnswer":
+async def delegate(request: ClientRequest, skill: Skill, prompt: str, *, asked_by: AskedBy) -> "TurnAnswer":
     """Return what a subagent has answered. Raise why it has not.
 
     That is `InputWanted` if a person must be asked by way of another request.
     """
     visit = request.visit
     assert visit.chat is not None
-    await _ask_before(request, call)
+    await _ask_before(request, skill, prompt, asked_by)
     request.is_repeatable = False  # What the subagent has done before a question would happen twice.
     async with visit.forking:
-        await _ask_before(request, call)  # Others have had their time, and the skill may have changed in it.
+        # Others have had their time, and the skill may have changed in it.
+        await _ask_before(request, skill, prompt, asked_by)
         try:
             answer = await request.attend(visit.chat.delegate(skill.id, prompt, asked_by=asked_by))
         finally:
@@ -65,10 +53,11 @@ async def delegate(
     return answer
 
 
-async def _ask_before(request: ClientRequest, call: tuple[str, Mapping[str, Any]]) -> None:
+async def _ask_before(request: ClientRequest, skill: Skill, prompt: str, asked_by: AskedBy) -> None:
     """End a request whose question must be put by way of another, unless it brings the answer to this very one."""
     if not request.is_stateless or not request.can_ask:
         return
-    question = await request.look(lambda: request.visit.session.question(*call))
+    session = request.visit.session
+    question = await request.look(lambda: session.question_delegate(skill.id, prompt, asked_by=asked_by))
     if question is not None and not request.has_answer(about(question)):
         raise InputWanted(question)

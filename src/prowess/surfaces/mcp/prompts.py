@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import mcp_types as types
 
@@ -14,7 +13,7 @@ from prowess.sources.mcp.wire import SCHEME
 from prowess.sources.source import show_bytes
 from prowess.surfaces.mcp.asking import InputWanted
 from prowess.surfaces.mcp.faults import no_such, telling_faults
-from prowess.surfaces.mcp.forks import delegate, hand_over, is_for_fork, make_call
+from prowess.surfaces.mcp.forks import delegate, hand_over, is_for_fork
 from prowess.surfaces.mcp.paging import cut_page
 from prowess.surfaces.mcp.requests import ClientContext, ClientRequest
 from prowess.surfaces.mcp.visits import Hall, Visit
@@ -103,8 +102,6 @@ class _Wish:
 
     skill: Skill
     prompt: str
-    call: tuple[str, Mapping[str, Any]]
-    """By which a model would ask for the same."""
 
 
 def _carry_out(request: ClientRequest, params: types.GetPromptRequestParams) -> _Told | _Wish:
@@ -117,7 +114,7 @@ def _carry_out(request: ClientRequest, params: types.GetPromptRequestParams) -> 
     given = _join_arguments(skill, params.arguments or {})
     prompt = given or ""
     if view.find(skill.id) is not None and is_for_fork(skill, visit, prompt=prompt):
-        return _Wish(skill, prompt, make_call(skill, visit, prompt=prompt))
+        return _Wish(skill, prompt)
     session.forget_context()  # A client begins new conversations without a word.
     text = session.activate(skill.id, arguments=given, asked_by=AskedBy.USER).text
     return _Told(skill, hand_over(text, visit) if skill.manifest.behaviour.forks else text)
@@ -125,7 +122,7 @@ def _carry_out(request: ClientRequest, params: types.GetPromptRequestParams) -> 
 
 async def _have_worked(request: ClientRequest, wish: _Wish) -> str:
     """Return the answer of a subagent, with what it was asked."""
-    answer = await delegate(request, wish.skill, wish.prompt, call=wish.call, asked_by=AskedBy.USER)
+    answer = await delegate(request, wish.skill, wish.prompt, asked_by=AskedBy.USER)
     return (
         f"[A subagent has worked the skill {wish.skill.name} on: {wish.prompt}\nThis is its answer.]\n\n{answer.text}"
     )

@@ -54,8 +54,7 @@ class ToolDesk:
             call = _Call(request, params.name, arguments)
             done = await request.run(call.carry_out)
             if isinstance(done, Skill):
-                wanted = (call.name, call.arguments)
-                answer = await delegate(request, done, call.prompt, call=wanted, asked_by=AskedBy.MODEL)
+                answer = await delegate(request, done, call.prompt, asked_by=AskedBy.MODEL)
                 return _render_answer(done, answer)
         except InputWanted as wanted:
             return await self._hall.suspend(request, wanted.question)
