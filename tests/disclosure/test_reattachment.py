@@ -78,6 +78,19 @@ def test_cut_never_falls_into_the_opening_tag() -> None:
     assert planned == Reattachment("", (), (1,))
 
 
+def test_head_without_instructions_is_not_worth_giving() -> None:
+    skill = make_skill("far-away")
+    body = f"Always mind it. {'word ' * 2_000}"
+    head = f"Base directory for this skill: /shared/{'x' * 100}\nSkill name: far-away\n\n"
+    given = [("it", wrap_instructions(skill, head + body, resources=()))]
+    kept: set[bool] = set()
+    for tokens in range(40, 140):
+        planned = plan_reattachment(given, budget=1_000, budget_each=tokens, counter=_COUNTER)
+        kept.add(bool(planned.kept))
+        assert ("Always mind it." in planned.text) == bool(planned.kept)
+    assert kept == {True, False}
+
+
 def test_nothing_active_is_nothing_to_give() -> None:
     assert plan_reattachment([], budget=100, budget_each=100, counter=_COUNTER) == Reattachment()
 

@@ -25,6 +25,7 @@ from prowess.sources.skill_files import MAX_TOTAL_BYTES
 
 __all__ = [
     "CLOSING_TAG",
+    "HEAD",
     "MAX_SKILL_MD_BYTES",
     "Instructions",
     "defuse",
@@ -44,6 +45,8 @@ MAX_LISTED_CHARACTERS = 8_000
 _CHUNK = 1 << 18
 _TAG = "skill_content"
 CLOSING_TAG = f"</{_TAG}>"
+HEAD = re.compile(r"(?:(?:Base directory for this skill|Skill name|Origin|Compatibility): [^\n]*\n)+\n?")
+"""The lines above the instructions that say whose they are."""
 _RESOURCES_TAG = "skill_resources"
 _ANSWER_TAG = "skill_answer"
 _TAG_LIKE = re.compile(rf"<(?=\s{{0,8}}+/?+\s{{0,8}}+(?:{_TAG}|{_RESOURCES_TAG}|{_ANSWER_TAG}))", re.IGNORECASE)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from prowess.disclosure.instructions import CLOSING_TAG
+from prowess.disclosure.instructions import CLOSING_TAG, HEAD
 from prowess.disclosure.tokens import TokenCounter
 
 __all__ = ["Reattachment", "plan_reattachment"]
@@ -12,7 +12,9 @@ __all__ = ["Reattachment", "plan_reattachment"]
 _T = TypeVar("_T")
 _NOTICE = "\n\n[Cut after compaction; activate the skill again for all of it.]"
 _LEAST_TOKENS = 50
-"""Less than this of a skill's instructions is not worth giving."""
+"""Less than this of a skill's text is not worth giving."""
+_LEAST_CHARACTERS = 60
+"""Nor less than this of the instructions themselves, behind the lines that say whose they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,9 @@ def _cut(text: str, tokens: int, count: Callable[[str], int]) -> str | None:
         return text
     wrapped = text.endswith(CLOSING_TAG)
     end = _NOTICE + (f"\n{CLOSING_TAG}" if wrapped else "")
-    least = text.find("\n") if wrapped else 0  # Behind the opening tag.
+    opening = text.find("\n") + 1 if wrapped else 0
+    head = HEAD.match(text, opening)
+    least = (head.end() if head else opening) + _LEAST_CHARACTERS
     keep = len(text) * (tokens - count(end)) // total
     while keep > least:
         shown = text[:keep].rstrip() + end

@@ -26,6 +26,11 @@ def test_instructions_are_found_in_what_every_profile_returns(profile: str) -> N
     assert found.endswith("Never write </skill_content> into a form.")
 
 
+def test_lines_that_say_whose_instructions_they_are_are_none_of_them() -> None:
+    head = "Skill name: pdf\nOrigin: the MCP server acme, and not the user\nCompatibility: needs Python\n\n"
+    assert find_instructions(f'<skill_content name="pdf">\n{head}Fill it in.\n</skill_content>') == "Fill it in."
+
+
 @pytest.mark.requirement("R71")
 @pytest.mark.parametrize("profile", ["standard", "remcochat"])
 def test_content_is_found_in_what_every_profile_returns(profile: str) -> None:

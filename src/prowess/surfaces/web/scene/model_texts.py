@@ -5,12 +5,13 @@ import json
 import re
 from typing import Any, cast
 
+from prowess.disclosure.instructions import HEAD
+
 __all__ = ["find_content", "find_instructions", "find_loaded"]
 
 _WRAPPED = re.compile(r"<skill_content[^>\n]*>\n(?P<body>.*?)\n*</skill_content>", re.DOTALL)
 _LOADED = re.compile(r'<skill_content name="(?P<name>[^"\n]*)"[^>\n]*>\n.*?\n</skill_content>', re.DOTALL)
 _RESOURCES = re.compile(r"\n*<skill_resources>.*?</skill_resources>\s*\Z", re.DOTALL)
-_HEAD = re.compile(r"(?:(?:Base directory for this skill|Skill name|Compatibility): [^\n]*\n)+\n?")
 _ESCAPED = re.compile(r"&lt;(?=\s*/?\s*skill_)")
 
 
@@ -22,7 +23,7 @@ def find_instructions(content: str) -> str:
             return str(said[key])
     wrapped = _WRAPPED.match(content)
     text = _RESOURCES.sub("", wrapped["body"]) if wrapped else content
-    return _ESCAPED.sub("<", _HEAD.sub("", text, count=1) if _HEAD.match(text) else text).strip("\n")
+    return _ESCAPED.sub("<", text[head.end() :] if (head := HEAD.match(text)) else text).strip("\n")
 
 
 def find_loaded(context: str) -> dict[str, str]:
