@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -27,6 +28,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("PROWESS_HOME", str(place.prowess))
     monkeypatch.chdir(place.project)
     return place
+
+
+def pytest_configure() -> None:
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # As a shell has it in the background: no child would hear it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -96,7 +96,7 @@ def test_only_the_files_of_a_root_level_skill_are_its_version(place: Workplace, 
 @pytest.mark.slow
 @pytest.mark.requirement("K5")
 def test_skill_that_never_settles_is_a_problem_and_no_version(place: Workplace, skill: Path) -> None:
-    (skill / "big.bin").write_bytes(os.urandom(1 << 24))
+    (skill / "big.bin").write_bytes(os.urandom(1 << 26))  # So that every try is met, on a busy machine too.
     done = threading.Event()
 
     def restless() -> None:
