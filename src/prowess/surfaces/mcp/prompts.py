@@ -8,6 +8,7 @@ import mcp_types as types
 
 from prowess.activation.receipts import AskedBy
 from prowess.catalog.views import View
+from prowess.disclosure.instructions import defuse
 from prowess.skill.skill import Skill
 from prowess.sources.mcp.wire import SCHEME
 from prowess.sources.source import show_bytes
@@ -123,9 +124,8 @@ def _carry_out(request: ClientRequest, params: types.GetPromptRequestParams) -> 
 async def _have_worked(request: ClientRequest, wish: _Wish) -> str:
     """Return the answer of a subagent, with what it was asked."""
     answer = await delegate(request, wish.skill, wish.prompt, asked_by=AskedBy.USER)
-    return (
-        f"[A subagent has worked the skill {wish.skill.name} on: {wish.prompt}\nThis is its answer.]\n\n{answer.text}"
-    )
+    head = f"[A subagent has worked the skill {wish.skill.name} on: {wish.prompt}\nThis is its answer.]"
+    return f"{head}\n\n{defuse(answer.text)}"
 
 
 def make_prompts(view: View) -> tuple[types.Prompt, ...]:

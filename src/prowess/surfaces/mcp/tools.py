@@ -10,6 +10,7 @@ from prowess.activation.receipts import AskedBy
 from prowess.activation.tool_arguments import parse_arguments
 from prowess.activation.tool_dialects import find_tool, render_tools
 from prowess.activation.tools import Role
+from prowess.disclosure.instructions import defuse
 from prowess.errors import ProwessError
 from prowess.runtime.tool_results import ToolResult, render_error
 from prowess.skill.skill import Skill
@@ -170,4 +171,4 @@ def _find_uri(data: Mapping[str, Any], visit: Visit) -> str:
 
 def _render_answer(skill: Skill, answer: "TurnAnswer") -> types.CallToolResult:
     data = {"name": skill.name, "id": skill.id, "text": answer.text, "outcome": answer.outcome.value}
-    return types.CallToolResult(content=[types.TextContent(text=answer.text)], structured_content=data)
+    return types.CallToolResult(content=[types.TextContent(text=defuse(answer.text))], structured_content=data)
