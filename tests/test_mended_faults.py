@@ -66,6 +66,19 @@ def test_full_disk_is_the_worlds_fault(home: Home, command: str, buffering: dict
     assert done.returncode == 3
 
 
+@pytest.mark.parametrize("deaf", ["stdout", "stderr"])
+@pytest.mark.parametrize("command", ["bogus", "--json bogus", "--config nowhere list", "--json --config nowhere list"])
+def test_status_is_the_same_where_nobody_can_be_told(home: Home, command: str, deaf: str) -> None:
+    with open("/dev/full", "wb") as full:
+        stdout, stderr = (full, subprocess.PIPE) if deaf == "stdout" else (subprocess.PIPE, full)
+        done = subprocess.run([PROWESS, *command.split()], stdout=stdout, stderr=stderr, text=True, check=False)
+    assert done.returncode == 2
+    if deaf == "stdout":
+        assert "Traceback" not in done.stderr
+    elif "--json" in command:
+        assert json.loads(done.stdout)["error"]["code"]
+
+
 def test_doctor_says_that_the_database_is_damaged(home: Home) -> None:
     home.prowess.mkdir()
     (home.prowess / "state.db").write_bytes(b"this is not a database" * 50)

@@ -321,6 +321,12 @@ def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     assert caught.value.code == "settings-unreadable"
 
 
+def test_file_without_an_end_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="larger than") as caught:
+        load_settings(config="/dev/zero", environ={"HOME": str(tmp_path)})
+    assert caught.value.code == "settings-unreadable"
+
+
 def test_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         load_settings(config=str(tmp_path), environ={"HOME": str(tmp_path)})

@@ -227,7 +227,9 @@ def test_what_is_not_in_a_repository_is_not_added(
 
 def test_repository_that_is_not_there_says_what_git_says(home: Home, personal: PersonalSkills) -> None:
     """A55."""
-    with pytest.raises(WorldError, match=r"^Failed to install from file://") as caught:
+    with pytest.raises(
+        WorldError, match=r"^Failed to install from file://.*: .* does not appear to be a git"
+    ) as caught:
         _bring(personal, f"git+{home.path}/nope.git")
     assert caught.value.code == "git-failed"
 

@@ -32,6 +32,7 @@ _KEPT_VARIABLES = ("GIT_SSH", "GIT_SSL", "GIT_HTTP", "GIT_CONFIG")
 """How a user reaches hosts. Other variables of git's would point it to another repository."""
 _SAFE = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "protocol.version=2")
 _POLL_SECONDS = 0.1
+_UNREADABLE = "fatal: Could not read from remote repository."
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class _Git:
                 _end(process)
             if process.returncode != 0:
                 complaints.seek(0)
-                raise self._failed(_last_line(complaints.read(10_000)))
+                raise self._failed(_find_reason(complaints.read(10_000)))
             output.seek(0)
             said = output.read(_MAX_LISTING_BYTES + 1)
             if len(said) > _MAX_LISTING_BYTES:
@@ -199,6 +200,8 @@ def _measure(folder: str, limit: int) -> int:
     return total
 
 
-def _last_line(said: bytes) -> str:
-    lines = said.decode("utf-8", "replace").strip().splitlines()
+def _find_reason(said: bytes) -> str:
+    """Return the last line that says why; what git adds to it is the same for every address that it cannot read."""
+    paragraph = said.decode("utf-8", "replace").strip().partition("\n\n")[0].splitlines()
+    lines = [line for line in paragraph if line != _UNREADABLE] or paragraph
     return lines[-1].removeprefix("fatal: ") if lines else "git says no more"

@@ -8,6 +8,9 @@ from prowess.errors import SettingsError
 
 __all__ = ["SettingsFile"]
 
+_MAX_BYTES = 4 << 20
+_HINT = "it should be a file of TOML, in UTF-8; `prowess init --print` shows one"
+
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
@@ -21,7 +24,10 @@ class SettingsFile:
 
         try:
             with open(path, "rb") as file:
-                text = file.read().decode()
+                raw = file.read(_MAX_BYTES + 1)
+            if len(raw) > _MAX_BYTES:
+                raise SettingsError(f"{path}: larger than {_MAX_BYTES:,} bytes", hint=_HINT, code="settings-unreadable")
+            text = raw.decode()
             return SettingsFile(path, text, tomllib.loads(text))
         except FileNotFoundError:
             if must_exist:
@@ -30,7 +36,8 @@ class SettingsFile:
                 ) from None
             return SettingsFile("", "", {})
         except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{path}: cannot be read: {error}", code="settings-unreadable") from error
+            message = f"{path}: cannot be read: {error}"
+            raise SettingsError(message, hint=_HINT, code="settings-unreadable") from error
         except RecursionError as error:
             raise SettingsError(f"{path}: nested too deeply", hint="correct the file", code="bad-toml") from error
         except tomllib.TOMLDecodeError as error:

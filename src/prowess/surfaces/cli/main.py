@@ -5,8 +5,10 @@ Only click is imported here. `prowess --version` and `prowess --help` load nothi
 
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import click
 
@@ -104,7 +106,7 @@ def main() -> NoReturn:
     except click.ClickException as error:
         status = _report_usage(error)
     except BrokenPipeError:
-        _give_up_output()
+        _give_up(sys.stdout)
         status = 0
     except ProwessError as error:
         status = _report(error)
@@ -128,23 +130,39 @@ def _run() -> int:
     return result if isinstance(result, int) else 0
 
 
-def _give_up_output() -> None:
+@contextmanager
+def _as_far_as_it_goes(stream: TextIO) -> Generator[None]:
+    """Tell what a stream takes: a full disk, or a reader that has gone, does not change what has happened."""
+    try:
+        yield
+        stream.flush()
+    except OSError:
+        _give_up(stream)
+
+
+def _give_up(stream: TextIO) -> None:
     """Keep the interpreter from trying once more to print what nobody takes."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _report(error: ProwessError) -> int:
-    from prowess.surfaces.cli.output import has_json, print_error
+    from prowess.surfaces.cli.output import print_error
 
-    try:
-        print_error(error, as_json=_wants_json() and not has_json())
-        sys.stdout.flush()
-    except OSError:
-        _give_up_output()
-        print_error(error, as_json=False)
+    _tell_program(error.code, error.message, error.hint)
+    with _as_far_as_it_goes(sys.stderr):
+        print_error(error)
     if isinstance(error, SettingsError):
         return _STATUS_OF_SETTINGS
     return _STATUS_OF_WORLD if isinstance(error, WorldError) else _STATUS_OF_REFUSAL
+
+
+def _tell_program(code: str, message: str, hint: str) -> None:
+    """Print an error as JSON where that is wanted, and end what was printed before."""
+    from prowess.surfaces.cli.output import has_json, print_json
+
+    with _as_far_as_it_goes(sys.stdout):
+        if _wants_json() and not has_json():
+            print_json({"error": {"code": code, "message": message, "hint": hint}})
 
 
 def _wants_json() -> bool:
@@ -154,11 +172,9 @@ def _wants_json() -> bool:
 
 
 def _report_usage(error: click.ClickException) -> int:
-    if _wants_json():
-        from prowess.surfaces.cli.output import print_json
-
-        print_json({"error": {"code": "usage", "message": error.format_message(), "hint": "`prowess --help`"}})
-    error.show()
+    _tell_program("usage", error.format_message(), "`prowess --help`")
+    with _as_far_as_it_goes(sys.stderr):
+        error.show()
     return error.exit_code
 
 

@@ -83,10 +83,8 @@ def encodable(text: str, stream: TextIO) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def print_error(error: ProwessError, *, as_json: bool) -> None:
+def print_error(error: ProwessError) -> None:
     """Say what went wrong and what to do."""
-    if as_json:
-        print_json({"error": {"code": error.code, "message": error.message, "hint": error.hint}})
     note(error.message, label="error: ", colour="red")
     if error.hint:
         note(error.hint, label="hint: ")

@@ -110,7 +110,7 @@ class _Told:
             return
         if self.invocation.as_json:
             print_json_line({"error": {"code": error.code, "message": error.message, "hint": error.hint}})
-        print_error(error, as_json=False)
+        print_error(error)
 
     def _tell_report(self, report: "SyncReport") -> None:
         before, failed = self.report, self.error
