@@ -1,9 +1,10 @@
 """What a person types beside a message, in a real browser: mentions of skills, and names of conversations."""
 
+import re
 from collections.abc import Generator
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.skills_on_disk import Home
 from tests.surfaces.web.browsing import Visitor, browser
@@ -13,6 +14,8 @@ from tests.surfaces.web.server import RunningServer, ServerStarter
 __all__ = ["browser"]
 
 pytestmark = pytest.mark.slow
+
+_EVENTS = {"Accept": "text/event-stream"}
 
 
 @pytest.fixture
@@ -87,3 +90,65 @@ def test_list_that_could_not_be_fetched_is_fetched_the_next_time(visitor: Visito
     page.unroute("**/api/conversations?*")
     page.evaluate("dispatchEvent(new Event('online'))")  # The stream opens again, and says how things are.
     expect(page.locator("#conversations li")).to_have_count(1)
+
+
+_ASKS = "/skills-system-validation Do the whole procedure, and run scripts/echo.sh with 'plum'."
+
+
+@pytest.mark.parametrize("place", ["search", "name", "model"])
+def test_question_takes_the_focus_from_nobody_who_types(visitor: Visitor, server: RunningServer, place: str) -> None:
+    chat = "/api/conversations/chat/messages"
+    with server.client() as client:
+        client.post(chat, json={"text": "Hello."}, headers=_EVENTS)
+        page = visitor.open("/chat/chat")
+        field = _begin_to_type(page, place)
+        assert client.post(chat, json={"text": _ASKS}).status_code == 202
+    expect(page.locator("form.consent")).to_be_visible()
+    expect(field).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#conversations .busy")).to_have_text("(working)")
+    page.locator("form.consent [data-answer=refuse-once]").click()
+    finished(page)
+
+
+def _begin_to_type(page: Page, place: str) -> Locator:
+    """Type where something else than a message is typed."""
+    if place == "name":
+        _begin_to_rename(page, "Hello.")
+        return page.locator("#conversations input")
+    if place == "model":
+        page.select_option("#model", label="Other…")
+    field = page.locator("#find" if place == "search" else "#other-model")
+    field.press_sequentially("hello")
+    return field
+
+
+def test_what_is_typed_while_a_message_is_on_its_way_stays(visitor: Visitor) -> None:
+    page = visitor.open()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/messages", hold)
+    send(page, "/scheduling every second Tuesday")
+    expect(page).to_have_url(re.compile(r"/chat/"))
+    page.keyboard.type(" And then?")
+    page.wait_for_timeout(200)
+    held[0].continue_()
+    finished(page)
+    expect(page.locator("#message")).to_have_value("And then?")
+    expect(page.locator("#blocks .bubble")).to_have_text("/scheduling every second Tuesday")
+
+
+def test_focus_goes_on_to_the_next_when_a_conversation_is_deleted(visitor: Visitor, server: RunningServer) -> None:
+    with server.client() as client:
+        for name in ("first", "second", "third"):
+            client.post(f"/api/conversations/{name}/messages", json={"text": name}, headers=_EVENTS)
+    page = visitor.open()
+    for name, left in (("second", "first"), ("first", "third")):
+        page.locator("#conversations li", has_text=name).locator("[data-delete]").press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("#conversations li", has_text=name)).to_have_count(0)
+        expect(page.locator("#conversations a", has_text=left)).to_be_focused()

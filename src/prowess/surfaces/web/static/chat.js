@@ -53,7 +53,8 @@ const follow = (id, cursor) =>
 /** Lead to a question; whoever is typing is told of it instead. */
 function point(form) {
   const heading = form.querySelector("h3");
-  if (document.activeElement === field && field.value.trim()) {
+  const focused = document.activeElement;
+  if (focused?.matches("input, textarea") && focused.value.trim()) {
     say(`A question waits for you: ${heading.textContent.trim()}`);
     return;
   }
@@ -125,13 +126,14 @@ async function deliver(text) {
     return;
   }
   isSending = true;
+  const sent = field.value;
   completions.close();
   say("");
   try {
     if (!conversation) await begin();
     const wanted = model.chosen;
     await ask("POST", path("conversations", conversation, "messages"), wanted ? { text, model: wanted } : { text });
-    field.value = "";
+    if (field.value.startsWith(sent)) field.value = field.value.slice(sent.length).trimStart(); // More may be typed by now.
     completions.close();
     model.settle();
     fit();

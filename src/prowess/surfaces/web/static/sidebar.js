@@ -75,13 +75,19 @@ export class Sidebar {
   }
 
   show(conversations, query, isMore) {
-    const focused = document.activeElement?.closest?.("#conversations li")?.dataset.id;
+    const focused = document.activeElement?.closest?.("#conversations li");
+    const at = [...list.children].indexOf(focused);
+    const part = ["[data-rename]", "[data-delete]"].find((one) => document.activeElement?.matches(one)) ?? "a";
     const before = list.children.length;
     const isLeft = document.activeElement === more && !isMore;
     list.replaceChildren(...conversations.map((one) => this.make(one)));
     more.hidden = !isMore;
     if (isLeft) (list.children[before]?.querySelector("a") ?? search).focus();
-    if (focused) [...list.children].find((item) => item.dataset.id === focused)?.querySelector("a").focus();
+    if (focused) {
+      const same = [...list.children].find((item) => item.dataset.id === focused.dataset.id);
+      const near = list.children[Math.min(at, list.children.length - 1)]; // What had the focus is gone.
+      (same?.querySelector(part) ?? near?.querySelector("a") ?? search).focus();
+    }
     empty.hidden = conversations.length > 0;
     empty.textContent = query ? "No conversation fits." : "No conversations yet.";
   }
@@ -95,12 +101,7 @@ export class Sidebar {
     link.querySelector(".name").textContent = name;
     item.querySelector("[data-rename]").setAttribute("aria-label", `Rename ${name}`);
     item.querySelector("[data-delete]").setAttribute("aria-label", `Delete ${name}`);
-    if (busy) {
-      const mark = document.createElement("span");
-      mark.className = "busy";
-      mark.title = "Working";
-      link.append(mark);
-    }
+    if (!busy) link.querySelector(".busy").remove();
     if (id === this.current()) {
       item.classList.add("current");
       link.setAttribute("aria-current", "page");
