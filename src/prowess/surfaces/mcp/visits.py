@@ -29,12 +29,13 @@ from prowess.activation.consent import Answer, Question
 from prowess.activation.tool_dialects import DIALECTS, wire_name
 from prowess.activation.tools import Role, make_python_tool, make_tools
 from prowess.catalog.views import View
-from prowess.errors import ProwessError
+from prowess.errors import ProwessError, SettingsError
 from prowess.policy import ToolSet
 from prowess.runtime import Runtime
 from prowess.runtime.session import Session
 from prowess.sources.skill_files import FileSet
 from prowess.surfaces.mcp.asking import ClientAsker, about, make_form, read_answer
+from prowess.surfaces.mcp.faults import telling_faults
 from prowess.surfaces.mcp.options import McpOptions
 from prowess.surfaces.mcp.published import Publication, make_publication
 from prowess.surfaces.mcp.requests import ClientContext, ClientRequest
@@ -129,7 +130,8 @@ class Hall:
     async def visit(self, ctx: ClientContext) -> Visit:
         """Return whose request this is; a new client's session begins."""
         key = _find_key(ctx)
-        visit = self._visits.get(key) or await self._welcome(key)
+        with telling_faults():
+            visit = self._visits.get(key) or await self._welcome(key)
         visit.used_at = time.monotonic()
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             visit.peer = ctx.session
@@ -151,14 +153,23 @@ class Hall:
         """Begin a session. Blocks: the agent takes long to load."""
         options, runtime = self.options, self.runtime
         session_id, calls = options.session or None, asyncio.Semaphore(options.limits.calls_per_client)
-        if runtime.settings.model == _OFFLINE:
+        agent = self._find_agent()
+        if agent is None:
             return Visit(self, runtime.session(session_id, agent=options.agent, asker=self.asker), calls)
-        if self._agent is None:
+        chat = agent.chat(session_id)
+        return Visit(self, chat.session, calls, chat, self._forking if session_id else asyncio.Lock())
+
+    def _find_agent(self) -> "Agent | None":
+        """Return whose model works skills for subagents; None if the settings name none that can be used."""
+        if self._agent is None and self.runtime.settings.model != _OFFLINE:
             from prowess.agent.agent import Agent
 
-            self._agent = Agent(runtime, agent=options.agent, asker=self.asker)
-        chat = self._agent.chat(session_id)
-        return Visit(self, chat.session, calls, chat, self._forking if session_id else asyncio.Lock())
+            try:
+                self._agent = Agent(self.runtime, agent=self.options.agent, asker=self.asker)
+            except SettingsError as error:  # Clients start servers without the variables that hold keys.
+                message = f"skills for subagents are handed to clients: {error.message}; {error.hint}"
+                self.runtime.warn_once((self.runtime.settings.model, "mcp"), message)
+        return self._agent
 
     @contextmanager
     def present(self, session_id: str) -> Generator[None]:
