@@ -98,6 +98,20 @@ def test_without_a_terminal_a_skill_of_the_user_is_refused(
 
 
 @pytest.mark.requirement("K1")
+@pytest.mark.parametrize("name", ["two words", "x; touch pasted", "$(touch pasted)"])
+def test_command_that_a_hint_names_is_for_the_skill_whatever_it_is_called(home: Home, name: str) -> None:
+    write_skill(home.path / ".agents" / "skills", name, extra="")
+    hint = _refusal("activate", name).hint
+    command = hint.removeprefix("`").partition("`")[0]
+    assert command.startswith("prowess grants --allow ")
+    pasted = command.replace("prowess", PROWESS, 1)
+    subprocess.run(["sh", "-c", pasted], cwd=home.project, capture_output=True, check=True)
+    assert [grant["name"] for grant in _grants()] == [name]
+    assert not (home.project / "pasted").exists()
+    assert call("activate", name).status == 0
+
+
+@pytest.mark.requirement("K1")
 def test_closed_standard_input_is_nobody_too(folder: Path) -> None:
     done = subprocess.run(["sh", "-c", f"{PROWESS} activate {_NAME} <&-"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")

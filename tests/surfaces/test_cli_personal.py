@@ -78,6 +78,13 @@ def test_people_are_told_how_to_undo(source: Path, own: Path) -> None:
     assert again.stdout == f"alpha has these files already, as version 3: {own}/alpha\n"
 
 
+def test_command_that_undoes_is_for_the_skill_whatever_it_is_called(home: Home, source: Path) -> None:
+    write_skill(home.project / "more", "two; words")
+    assert call("add", "more/two; words").stderr.splitlines()[0] == "undo: prowess remove 'two; words'"
+    assert call("remove", "two; words").stderr == "undo: prowess restore 'two; words'\n"
+    assert call("restore", "two; words").stderr == "undo: prowess remove 'two; words'\n"
+
+
 def test_shadowed_skill_and_warnings_are_told(home: Home, source: Path) -> None:
     write_skill(home.project / ".agents/skills", "Alpha")
     write_skill(home.project / "more", "Alpha")

@@ -1,5 +1,6 @@
 """Views: what one agent may see of a catalog, and why not the rest."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -132,13 +133,10 @@ def _reasons_to_hide(
             Reason("shadowed", f"{winner} has the same name and takes precedence", "rename one of them, or use its id")
         )
     if position is Switch.OFF:
-        reasons.append(Reason("disabled", "it is switched off", f"prowess enable {skill.name}"))
+        reasons.append(Reason("disabled", "it is switched off", f"prowess enable {shlex.quote(skill.name)}"))
     if position is Switch.USER_ONLY:
-        reasons.append(
-            Reason(
-                "hidden", "it is switched to people only", f"prowess enable {skill.name}, or invoke it by /{skill.name}"
-            )
-        )
+        remedy = f"prowess enable {shlex.quote(skill.name)}, or invoke it by /{skill.name}"
+        reasons.append(Reason("hidden", "it is switched to people only", remedy))
     additions = skill.manifest.additions
     if additions is not None and not additions.model_invocable:
         reasons.append(

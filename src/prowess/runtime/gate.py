@@ -230,7 +230,9 @@ class Gate:
                 what = "not all its files can be read, so nobody can agree to them"
                 return Reason("no-digest", what, hint_at_files(skill))
             case Deny():
-                return Reason("refused", "the user refused it as it is now", f"prowess grants --revoke {skill.name}")
+                return Reason(
+                    "refused", "the user refused it as it is now", f"prowess grants --revoke {shlex.quote(skill.name)}"
+                )
             case Ask():
                 what = "nobody has agreed to it as it is now, so its activation asks"
                 return Reason("consent-needed", what, _or_for_one_call(self._way_to_consent(skill)))
@@ -325,9 +327,9 @@ class Gate:
         """Return by what command the user agrees to a skill; empty where nobody can for more than one call."""
         policy = self._keeper.policy
         if self._choose_policy(skill) is Consent.ASK:
-            return f"`prowess grants --allow {skill.name}` gives it"
+            return f"`prowess grants --allow {shlex.quote(skill.name)}` gives it"
         if policy.sessions is SessionMemory.CHAT:
-            return f"`prowess grants --allow {skill.name} --session ID` gives it"
+            return f"`prowess grants --allow {shlex.quote(skill.name)} --session ID` gives it"
         return ""
 
     def _ask_about(self, skill: Skill, files: FileSet, wish: UseWish | RunWish, *, tool: str) -> Question:
@@ -367,7 +369,7 @@ def _name(wish: RunWish) -> str:
 
 def _way_to_run(skill: Skill, wish: RunWish) -> str:
     powers = "".join(f" --power {shlex.quote(power)}" for power in wish.powers)
-    return f"`prowess grants --allow {skill.name} --run{powers}` gives it"
+    return f"`prowess grants --allow {shlex.quote(skill.name)} --run{powers}` gives it"
 
 
 def _or_for_one_call(way: str) -> str:
@@ -397,6 +399,8 @@ def _describe(skill: Skill, problem: Problem) -> str:
 
 
 def _refused(skill: Skill, scope: Scope, wish: RunWish | None = None) -> Refused:
-    revoke = f"; `prowess grants --revoke {skill.name}` takes the refusal back" if scope is Scope.ALWAYS else ""
+    revoke = (
+        f"; `prowess grants --revoke {shlex.quote(skill.name)}` takes the refusal back" if scope is Scope.ALWAYS else ""
+    )
     what = f"skill '{skill.name}'" if wish is None else f"to run {_name(wish)} of skill '{skill.name}'"
     return Refused(f"the user refused {what}", hint=f"do without it{revoke}", code="refused")

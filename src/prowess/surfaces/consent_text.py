@@ -42,7 +42,10 @@ def render_question(question: Question, texts: Sequence[TextChange] = ()) -> lis
     lines += render_tree(question.files)
     if question.former_digest:
         lines += _render_changes(question, texts)
-    return [*lines, Line(f"  `prowess show {question.skill}` shows all of it, and where it lies", Tone.DIM)]
+    return [
+        *lines,
+        Line(f"  `prowess show {shlex.quote(question.skill)}` shows all of it, and where it lies", Tone.DIM),
+    ]
 
 
 def _render_use(question: Question) -> list[Line]:

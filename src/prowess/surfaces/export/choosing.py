@@ -1,6 +1,7 @@
 """Which skills are exported, and by which name each can be known where it goes."""
 
 import os
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -85,7 +86,9 @@ def _find(catalog: Catalog, view: View, name: str) -> Skill:
         return skill
     known = catalog.get(name)
     reasons = "; ".join(reason.message for reason in view.hidden.get(known.id, ()))
-    raise Refused(f"skill '{known.name}' is not visible: {reasons}", hint=f"prowess why {known.name}", code="hidden")
+    raise Refused(
+        f"skill '{known.name}' is not visible: {reasons}", hint=f"prowess why {shlex.quote(known.name)}", code="hidden"
+    )
 
 
 def _tell_hidden(catalog: Catalog, view: View) -> list[LeftOut]:

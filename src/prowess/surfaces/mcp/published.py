@@ -1,6 +1,7 @@
 """What is published of skills: their addresses, their files, and the entries of the skills extension."""
 
 import hashlib
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,7 +31,6 @@ from prowess.sources.source import is_below, show_bytes
 
 __all__ = ["Asks", "Publication", "decide_refusal", "list_folder", "make_entry", "make_publication", "survey"]
 
-"""With which all addresses begin."""
 _NOT_VERBATIM = frozenset(("yaml-repaired", "yaml-fallback", "no-frontmatter"))
 """Problems of skills whose frontmatter is not read as it is written."""
 
@@ -154,7 +154,9 @@ def decide_refusal(skill: Skill, verdict: Verdict, *, asks: Asks) -> Fault | Non
         case Deny():
             return Fault("refused", "the user refused it as it is now")
         case Ask() if asks is Asks.NOBODY:
-            return Fault("consent-needed", f"nobody has agreed to it; `prowess grants --allow {skill.name}` does")
+            return Fault(
+                "consent-needed", f"nobody has agreed to it; `prowess grants --allow {shlex.quote(skill.name)}` does"
+            )
         case Ask() | Allow():
             return None
 

@@ -145,7 +145,7 @@ def _tell(result: ToolResult) -> str:
     error = result.data.get("error")
     if not result.refused or not error or error.get("code") != "consent-needed":
         return result.content
-    return f"{result.content}\n\nFor the user: {error['hint']}."
+    return f"{result.content}\n\nFor the user: {defuse(error['hint'])}."
 
 
 def _render_binary(data: Mapping[str, Any], uri: str) -> list[types.ContentBlock]:

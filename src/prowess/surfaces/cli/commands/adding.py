@@ -1,6 +1,7 @@
 """`prowess add`."""
 
 import os
+import shlex
 from collections.abc import Callable, Sequence
 
 import click
@@ -118,9 +119,9 @@ def _failure_record(failure: Failure) -> Record:
 def _print_change(change: Change) -> None:
     print_text(f"{change.status} {change.name}, version {change.version}: {show_path(change.folder)}")
     if change.status is ChangeStatus.ADDED:
-        note(f"undo: prowess remove {change.name}")
+        note(f"undo: prowess remove {shlex.quote(change.name)}")
     elif change.kept is not None:
-        note(f"version {change.kept} is kept; undo: prowess restore {change.name} --version {change.kept}")
+        note(f"version {change.kept} is kept; undo: prowess restore {shlex.quote(change.name)} --version {change.kept}")
     for problem in change.problems:
         note(f"warning: {problem.message} [{problem.code}]")
 
@@ -133,7 +134,7 @@ def _print_shadowed(runtime: Runtime, personal: PersonalSkills, outcomes: Sequen
     for skill in catalog.skills if catalog else ():
         winner = catalog.shadowed.get(skill.id) if catalog else None
         if winner and skill.relative in added and os.path.realpath(skill.root) == own:
-            note(f"'{skill.name}' is shadowed by {winner}; `prowess why {skill.name}` says more")
+            note(f"'{skill.name}' is shadowed by {winner}; `prowess why {shlex.quote(skill.name)}` says more")
 
 
 def _worst(outcomes: Sequence[_Outcome]) -> int:

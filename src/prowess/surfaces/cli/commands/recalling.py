@@ -1,5 +1,7 @@
 """`prowess history`."""
 
+import shlex
+
 import click
 
 from prowess.copies.history import History, KeptVersion, Origin
@@ -33,7 +35,7 @@ def command(invocation: Invocation, name: str) -> None:
         return
     print_rows(["VERSION", "STATE", "WHEN", "DIGEST", "FROM"], [_row(one, history) for one in list_versions(history)])
     if history.current is None:
-        note(f"It was removed; bring it back: prowess restore {show_path(history.name)}")
+        note(f"It was removed; bring it back: prowess restore {shlex.quote(show_path(history.name))}")
 
 
 def _find(runtime: Runtime, personal: PersonalSkills, name: str) -> History:

@@ -1,5 +1,7 @@
 """`prowess remove`."""
 
+import shlex
+
 import click
 
 from prowess.sources.source import show_path
@@ -29,4 +31,4 @@ def command(invocation: Invocation, name: str) -> None:
         return
     shown = show_path(change.name)
     print_text(f"removed {shown}; version {change.version} is kept in {show_path(change.folder)}")
-    note(f"undo: prowess restore {shown}")
+    note(f"undo: prowess restore {shlex.quote(shown)}")

@@ -1,5 +1,7 @@
 """`prowess restore`."""
 
+import shlex
+
 import click
 
 from prowess.copies.personal import ChangeStatus
@@ -39,6 +41,6 @@ def command(invocation: Invocation, name: str, version: int | None) -> None:
         return
     print_text(f"restored {shown}, as version {change.version}: {show_path(change.folder)}")
     if change.kept is None:
-        note(f"undo: prowess remove {shown}")
+        note(f"undo: prowess remove {shlex.quote(shown)}")
     else:
-        note(f"version {change.kept} is kept; undo: prowess restore {shown} --version {change.kept}")
+        note(f"version {change.kept} is kept; undo: prowess restore {shlex.quote(shown)} --version {change.kept}")
