@@ -103,6 +103,23 @@ def test_comments_and_manners_of_a_file_are_kept() -> None:
     assert list(parse_jsonc(first)["servers"]) == ["files"]
 
 
+@pytest.mark.parametrize(("client", "text"), [("vscode", _COMMENTED), ("codex", _TOML)])
+@pytest.mark.parametrize(("mark", "end"), [("\ufeff", "\n"), ("", "\r\n"), ("\ufeff", "\r\n")])
+def test_mark_and_line_ends_of_a_file_are_kept(tmp_path: Path, client: str, text: str, mark: str, end: str) -> None:
+    path, chosen = tmp_path / "file", CLIENTS[client]
+    before = (mark + text.replace("\n", end)).encode()
+    path.write_bytes(before)
+    apply_change(plan_install(chosen, path, "prowess", _SERVER))
+    after = path.read_bytes().decode()
+    assert after.startswith(f"{mark}{text[0]}")
+    assert after.count(end) == after.count("\n") > text.count("\n")
+    assert not plan_install(chosen, path, "prowess", _SERVER).is_needed
+    values = (parse_toml if chosen.is_toml else parse_jsonc)(after.removeprefix(mark))
+    assert values[chosen.table]["prowess"]["command"] == "/bin/prowess"
+    apply_change(plan_uninstall(chosen, path, "prowess"))
+    assert path.read_bytes() == before
+
+
 def test_tables_of_toml_are_kept_with_their_comments() -> None:
     after = set_toml_table(_TOML, "mcp_servers", "prowess", {**_ENTRY, "env": {"A": 'quo"te'}})
     assert after.startswith(_TOML)

@@ -18,6 +18,7 @@ from prowess.surfaces.export.choosing import judge_losses
 from prowess.surfaces.export.ledger import decide_change, hash_file, read_ledger, refuse_place, write_file
 from prowess.surfaces.export.options import Doing, ExportOptions, Overwriting
 from prowess.surfaces.export.reports import Change, ExportReport, LeftOut, SkillLoss, Written
+from prowess.surfaces.text_manners import make_like, make_plain
 
 __all__ = ["export_section", "export_tools"]
 
@@ -54,9 +55,9 @@ def export_section(runtime: Runtime, skills: Sequence[Skill], options: ExportOpt
     text = _render_section(plan, base=os.path.dirname(options.out), home=runtime.settings.place.home)
     digest = hashlib.sha256(text.encode()).hexdigest()
     before = _read_document(options.out)
-    after, change = _insert(before, text, digest, options)
+    after, change = _insert(make_plain(before), text, digest, options)
     if options.doing is Doing.WRITE and change is not Change.UNCHANGED:
-        write_file(options.out, after.encode("utf-8", "surrogateescape"))
+        write_file(options.out, make_like(before, after).encode("utf-8", "surrogateescape"))
     losses = [loss for one in plan.shown for loss in judge_losses(runtime, one.skill, AGENTS_MD)[0]]
     written = Written(options.out, tuple(one.skill.id for one in plan.shown), digest, change)
     return ExportReport((written,), (*losses, *_find_cuts(plan)), (*hosted, *_find_left_out(plan, skills)))

@@ -18,6 +18,7 @@ from prowess.settings.toml_text import parse_toml, remove_toml_table, set_toml_t
 from prowess.sources.whole_files import write_whole
 from prowess.surfaces.mcp.clients import ClientFile, ServerCommand
 from prowess.surfaces.mcp.jsonc_text import TextFault, parse_jsonc, remove_json_member, set_json_member
+from prowess.surfaces.text_manners import make_like, make_plain
 
 __all__ = ["FileChange", "apply_change", "plan_install", "plan_uninstall"]
 
@@ -109,7 +110,7 @@ def _give_back(client: ClientFile, text: str, first: str, name: str) -> str | No
         return None
     set_ = set_toml_table if client.is_toml else set_json_member
     with suppress(TextFault, TypeError):
-        if set_(first, client.table, name, entry) == text:
+        if make_like(first, set_(make_plain(first), client.table, name, entry)) == text:
             return first  # Nothing else has changed since: not one character.
     if former is None:
         return None
@@ -139,7 +140,7 @@ def _take_out(client: ClientFile, text: str, name: str) -> str:
 def _find_entry(client: ClientFile, text: str | None, name: str) -> Any:
     """Return what a text says of a server; None if that is nothing."""
     try:
-        table = (parse_toml if client.is_toml else parse_jsonc)(text or "").get(client.table)
+        table = (parse_toml if client.is_toml else parse_jsonc)(make_plain(text or "")).get(client.table)
     except TextFault:
         return None
     return table.get(name) if isinstance(table, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
@@ -158,15 +159,16 @@ def _find_old(copy: Path) -> Path:
 def _change(client: ClientFile, text: str, edit: Callable[[str], str], change: Callable[[dict[str, Any]], None]) -> str:
     """Return the edited text, which holds what the text held, but for the one change; else raise."""
     parse = parse_toml if client.is_toml else parse_jsonc
-    expected = parse(text)
+    plain = make_plain(text)
+    expected = parse(plain)
     try:
         change(expected)
     except (AttributeError, TypeError):
         raise TextFault(f"'{client.table}' is not a table of servers") from None
-    after = edit(text)
+    after = edit(plain)
     if _list_tables(client, parse(after)) != _list_tables(client, expected):
         raise TextFault("more than this one server would change")
-    return after
+    return make_like(text, after)
 
 
 def _list_tables(client: ClientFile, values: dict[str, Any]) -> dict[str, Any]:
