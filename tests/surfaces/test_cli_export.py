@@ -31,9 +31,9 @@ def root(home: Home) -> Path:
     return folder
 
 
-def export(*arguments: str) -> dict[str, Any]:
+def export(*arguments: str, status: int = 0) -> dict[str, Any]:
     done = call("export", "--json", *arguments)
-    assert done.status == 0
+    assert done.status == status
     return done.json
 
 
@@ -200,7 +200,7 @@ def test_original_is_exported_again_where_its_copy_has_taken_its_name(home: Home
     assert report["written"][0]["skills"] == ["agents:painting"]
     assert (home.project / ".claude/skills/painting/more.md").read_text() == "More.\n"
     shutil.rmtree(skill)
-    report = export("--to", "claude", "--skill", "painting", "--force")
+    report = export("--to", "claude", "--skill", "painting", "--force", status=1)
     assert report["written"] == []
     assert report["left_out"][0]["reason"].endswith(".claude/skills already")
 
@@ -223,6 +223,14 @@ def test_named_skills_alone_are_exported(home: Home, root: Path) -> None:
 
 
 @pytest.mark.slow
+def test_named_skill_that_is_left_out_is_no_success(home: Home, root: Path) -> None:
+    write_skill(home.project / ".claude" / "skills", "painting", body="My own.\n")
+    report = export("--to", "claude", "--skill", "painting", "--skill", "baking", status=1)
+    assert changes(report) == {"baking": "new"}
+    assert [one["id"] for one in report["left_out"]] == ["agents:painting"]
+    assert call("export", "--to", "claude", "--skill", "painting").status == 1
+
+
 def test_unknown_and_hidden_skills_are_refused(home: Home, root: Path) -> None:
     unknown = run("export", "--to", "zip", "--skill", "nope", "--json")
     assert (unknown.status, unknown.json["error"]["code"]) == (1, "unknown-skill")
@@ -320,16 +328,33 @@ Without access to the file, `prowess activate NAME` prints the instructions and 
 
 def test_section_is_added_to_a_file_that_stays_as_it_is(home: Home, root: Path) -> None:
     file = home.project / "AGENTS.md"
-    file.write_bytes(b"# Mine\r\n\xff")
+    file.write_bytes(b"# Mine\n\r\n\xff")
     report = export("--to", "agents-md")
     section = _SECTION.format(digest=report["written"][0]["digest"]).encode()
-    assert file.read_bytes() == b"# Mine\r\n\xff\n\n" + section
+    assert file.read_bytes() == b"# Mine\n\r\n\xff\n\n" + section
     assert report["written"][0]["skills"] == ["agents:baking", "agents:painting"]
     assert [(one["skill"], one["field"]) for one in report["losses"]] == [
         ("agents:baking", "allowed-tools"),
         ("agents:baking", "license"),
     ]
     assert changes(export("--to", "agents-md")) == {"AGENTS.md": "unchanged"}
+
+
+def test_section_has_the_line_ends_of_the_document_and_is_found_again(home: Home, root: Path) -> None:
+    """Git gives a document the line ends of Windows there."""
+    file = home.project / "AGENTS.md"
+    file.write_bytes(b"\xef\xbb\xbf# Mine\r\n")
+    export("--to", "agents-md")
+    assert changes(export("--to", "agents-md")) == {"AGENTS.md": "unchanged"}
+    content = file.read_bytes()
+    assert content.startswith(b"\xef\xbb\xbf# Mine\r\n\r\n<!-- prowess export: begin")
+    assert content.count(b"\r\n") == content.count(b"\n") > 10
+    file.write_bytes(content.replace(b"\r\n", b"\n"))
+    assert changes(export("--to", "agents-md")) == {"AGENTS.md": "unchanged"}
+    file.write_bytes(content)
+    write_skill(root, "sewing", description="Sews coats.")
+    assert changes(export("--to", "agents-md")) == {"AGENTS.md": "replaced"}
+    assert file.read_bytes().count(b"prowess export: begin") == 1
 
 
 def test_section_is_replaced_in_its_place(home: Home, root: Path) -> None:
@@ -416,7 +441,7 @@ def test_what_the_budget_leaves_no_room_for_is_reported(home: Home, root: Path) 
 def test_skill_for_people_only_goes_into_folders_but_into_no_prompt(home: Home, root: Path) -> None:
     write_skill(root, "deploy", extra="disable-model-invocation: true\n")
     assert changes(export("--to", "claude", "--skill", "deploy")) == {"deploy": "new"}
-    report = export("--to", "openai-tools", "--skill", "deploy")
+    report = export("--to", "openai-tools", "--skill", "deploy", status=1)
     assert report["left_out"] == [{"id": "agents:deploy", "reason": "only people can call for it"}]
     assert [one["kind"] for one in export("--to", "codex", "--skill", "deploy")["losses"]] == ["safety"]
 
@@ -461,7 +486,7 @@ def test_skill_of_a_server_goes_nowhere_unless_somebody_agreed(home: Home, acted
     assert "nobody has agreed to it as it is now" in report["left_out"][0]["reason"]
     assert [skill for one in report["written"] for skill in one["skills"]] == []
     assert "refunds" not in "".join(str(path) for path in home.project.rglob("*"))
-    assert export("--to", to, "--skill", "refunds")["left_out"] == report["left_out"]
+    assert export("--to", to, "--skill", "refunds", status=1)["left_out"] == report["left_out"]
 
 
 @pytest.mark.requirement("J11", "K10")

@@ -60,6 +60,17 @@ def test_wrong_use_is_told(acted: Acted) -> None:
     assert (again.status, again.json["error"]["code"]) == (1, "exists")
 
 
+def test_refresh_of_a_server_that_gives_no_list_is_no_success(acted: Acted) -> None:
+    call("mcp", "servers", "add", "acme", "--", *acted.command)
+    call("mcp", "servers", "add", "gone", "--", "/no/such/program")
+    assert run("mcp", "servers", "refresh", "acme").status == 0
+    for name in ("", "gone"):
+        failed = run("mcp", "servers", "refresh", *filter(None, [name]))
+        assert failed.status == 3
+        assert "it cannot be started: /no/such/program" in failed.stdout
+    assert run("mcp", "servers").status == 0
+
+
 @pytest.mark.requirement("K7")
 def test_why_and_doctor_name_a_silent_server(acted: Acted) -> None:
     acted.change(misdeeds={"initialize": "die"})

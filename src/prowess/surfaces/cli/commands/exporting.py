@@ -35,7 +35,7 @@ _PLACES = ", ".join(f"{export.place} for {name}" for name, export in EXPORTS.ite
 @click.pass_obj
 def command(
     invocation: Invocation, to: str, out: str | None, names: tuple[str, ...], force: bool, dry_run: bool
-) -> None:
+) -> int:
     """Write the visible skills for another tool, and say what it would lose of them.
 
     Folders (claude, codex) and archives (zip) hold the files as they are. A section of AGENTS.md tells
@@ -56,8 +56,9 @@ def command(
         report = export_skills(runtime, to, names, options)
     if invocation.as_json:
         print_json(_record(to, options.out, report))
-        return
-    _print_report(report, options)
+    else:
+        _print_report(report, options)
+    return int(bool(names and report.left_out))  # What was asked for by name did not come about.
 
 
 def _record(to: str, out: str, report: ExportReport) -> dict[str, Any]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["servers"]
 
+_STATUS_OF_WORLD = 3
+
 
 @click.group("servers", invoke_without_command=True)
 @json_option
@@ -102,14 +104,17 @@ def remove(invocation: Invocation, name: str) -> None:
 @click.argument("name", required=False)
 @json_option
 @click.pass_obj
-def refresh(invocation: Invocation, name: str | None) -> None:
-    """Ask the servers, or one, for their lists of skills now."""
+def refresh(invocation: Invocation, name: str | None) -> int:
+    """Ask the servers, or one, for their lists of skills now. The exit status is 3 if one of them gives none."""
     with invocation.open() as runtime:
-        known = runtime.hosting.servers if runtime.hosting is not None else ()
-        names = None if name is None else [_find(known, name).name]
-        if runtime.hosting is not None:
-            runtime.hosting.refresh(names)
+        hosting = runtime.hosting
+        known = hosting.servers if hosting is not None else ()
+        asked = known if name is None else (_find(known, name),)
+        if hosting is not None:
+            hosting.refresh([server.name for server in asked])
         _show(invocation, runtime)
+        has_failed = hosting is not None and any(hosting.record(server).failure for server in asked)
+        return _STATUS_OF_WORLD if has_failed else 0
 
 
 def _show(invocation: Invocation, runtime: "Runtime") -> None:
