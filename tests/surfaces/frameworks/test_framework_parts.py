@@ -39,6 +39,49 @@ def test_langchain_agent_works_without_an_event_loop(runtime: Runtime) -> None:
     assert "already active" in server.asked[1].results[0].text
 
 
+def test_langchain_finds_a_mention_beside_a_picture(runtime: Runtime) -> None:
+    from langchain_core.messages import HumanMessage
+
+    from prowess.frameworks import LangChainSkills
+
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    with runtime.session("chat") as session:
+        skills: Any = LangChainSkills(session)
+        said = HumanMessage([picture, {"type": "text", "text": "/painting This wall."}], id="1")
+        (message,) = skills.before_agent({"messages": [said]}, None)["messages"]
+        assert [receipt.name for receipt in session.active()] == ["painting"]
+        assert skills.before_agent({"messages": [HumanMessage([picture])]}, None) is None
+    assert (message.id, message.content[0]) == ("1", picture)
+    assert "Paint with red." in message.content[1]["text"]
+    assert message.content[1]["text"].endswith("This wall.")
+
+
+def test_pydantic_ai_finds_a_mention_beside_a_picture(runtime: Runtime) -> None:
+    from openai import AsyncOpenAI
+    from pydantic_ai import Agent, ImageUrl
+    from pydantic_ai.messages import TextContent, UserContent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    from prowess.frameworks import PydanticAISkills
+
+    picture = ImageUrl("data:image/png;base64,AA==")
+
+    async def talk(url: str) -> None:
+        async with AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
+            model = OpenAIChatModel("scripted", provider=OpenAIProvider(openai_client=client))
+            texts: tuple[UserContent, ...] = ("/painting This wall.", TextContent("/painting That wall."))
+            for text in texts:
+                with runtime.session() as session:
+                    await Agent(model, capabilities=[PydanticAISkills(session)]).run([picture, text])
+                    assert [receipt.name for receipt in session.active()] == ["painting"]
+
+    with serve_model("openai", say("Painted."), say("Painted.")) as server:
+        anyio.run(talk, server.url)
+    for asked in server.asked:
+        assert "Paint with red." in str(asked.messages)
+
+
 def test_langchain_tools_work_by_themselves_and_tell_refusals_as_errors(runtime: Runtime) -> None:
     from prowess.frameworks import make_langchain_tools
 

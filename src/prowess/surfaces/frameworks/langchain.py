@@ -18,6 +18,9 @@ from prowess.surfaces.frameworks.turns import call_tool, join_texts, list_tools,
 
 __all__ = ["LangChainSkills", "make_langchain_tools"]
 
+_Content = str | list[str | dict[Any, Any]]
+"""A text, or texts and pictures one after the other."""
+
 
 class _SkillTool(BaseTool):
     """One tool of a session."""
@@ -71,12 +74,24 @@ class LangChainSkills(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _open(self, state: AgentState[Any]) -> dict[str, Any] | None:
         last = state["messages"][-1] if state["messages"] else None
-        if not isinstance(last, HumanMessage) or not isinstance(last.content, str):
+        if not isinstance(last, HumanMessage):
             return None
-        message = open_turn(self._session, last.content)
-        if message == last.content:
+        content = self._rewrite(last.content)
+        if content == last.content:
             return None
-        return {"messages": [last.model_copy(update={"content": message})]}  # Of the same id: it takes its place.
+        return {"messages": [last.model_copy(update={"content": content})]}  # Of the same id: it takes its place.
+
+    def _rewrite(self, content: _Content) -> _Content:
+        """Return what a user has sent with its first text as the model should get it."""
+        if isinstance(content, str):
+            return open_turn(self._session, content)
+        for number, block in enumerate(content):
+            if isinstance(block, str) and block:
+                return [*content[:number], open_turn(self._session, block), *content[number + 1 :]]
+            if isinstance(block, dict) and block.get("type") == "text" and block.get("text"):
+                opened = {**block, "text": open_turn(self._session, block["text"])}
+                return [*content[:number], opened, *content[number + 1 :]]
+        return content
 
     # What is sent
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_ai import RunContext, ToolDefinition, UserPromptNode
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ToolFailed
-from pydantic_ai.messages import InstructionPart
+from pydantic_ai.messages import InstructionPart, TextContent, UserContent
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
@@ -94,7 +94,21 @@ class PydanticAISkills(AbstractCapability[Any]):
 
     async def before_node_run(self, ctx: RunContext[Any], *, node: "AgentNode[Any]") -> "AgentNode[Any]":  # noqa: ARG002
         """Give a user's message the instructions of skills that it mentions."""
-        if isinstance(node, UserPromptNode) and isinstance(node.user_prompt, str):
-            message = await run_in_thread(partial(open_turn, self.session, node.user_prompt))
-            return replace(node, user_prompt=message)
+        if isinstance(node, UserPromptNode) and node.user_prompt:
+            return replace(node, user_prompt=await run_in_thread(partial(self._rewrite, node.user_prompt)))
         return node
+
+    def _rewrite(self, prompt: str | Sequence[UserContent]) -> str | Sequence[UserContent]:
+        """Return what a user has sent with its first text as the model should get it."""
+        if isinstance(prompt, str):
+            return open_turn(self.session, prompt)
+        for number, part in enumerate(prompt):
+            match part:
+                case str() if part:
+                    opened = open_turn(self.session, part)
+                case TextContent() if part.content:
+                    opened = replace(part, content=open_turn(self.session, part.content))
+                case _:
+                    continue
+            return [*prompt[:number], opened, *prompt[number + 1 :]]
+        return prompt
