@@ -5,7 +5,7 @@ SHELL := /bin/sh
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
-PYTEST := $(BIN)/python -m pytest -n 2
+PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
 # Their libraries alone take seconds to load.
 NOT_QUICK := bench surfaces/frameworks surfaces/mcp surfaces/web/test_browser.py surfaces/web/test_many_servers.py copies/torture test_packaging.py
 

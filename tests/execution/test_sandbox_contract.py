@@ -245,7 +245,7 @@ def test_memory_of_all_processes_together_is_bounded(place: Place) -> None:
         "    if os.fork() == 0:\n"
         "        data = bytearray(60 << 20)\n"
         "        for at in range(0, len(data), 4096): data[at] = 1\n"
-        "        time.sleep(20); os._exit(0)\n"
+        "        time.sleep(4); os._exit(0)\n"
         "failed = sum(os.wait()[1] != 0 for _ in range(8))\n"
         "print('failed', failed)"
     )

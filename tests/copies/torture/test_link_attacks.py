@@ -12,7 +12,7 @@ from tests.skills_on_disk import write_skill
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("K5", "R75", "R99")]
 
-_SYNCS = 60
+_SYNCS = 25
 _SECRET = b"the-secret-that-must-not-leave"
 
 

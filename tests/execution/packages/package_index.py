@@ -113,6 +113,8 @@ def serving(index: PackageIndex) -> Generator[None]:
     """Serve the index on loopback, as `index.address`."""
 
     class Handler(BaseHTTPRequestHandler):
+        wbufsize = -1  # Head and body go out together; else each body waits for an acknowledgement of its head.
+
         def do_GET(self) -> None:
             content = index.get(self.path)
             try:

@@ -270,7 +270,7 @@ def _stream(redactor: Redactor, parts: Sequence[bytes]) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.requirement("K8")
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(_outputs())
 def test_stream_says_what_the_whole_says_wherever_it_is_cut(drawn: tuple[dict[str, str], bytes, list[int]]) -> None:
     values, content, cuts = drawn
@@ -397,7 +397,7 @@ def test_long_value_goes_as_a_whole(name: str, size: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.sampled_from(_ALL_WAYS), st.integers(0, 400), st.lists(st.integers(0, 2_000), max_size=6))
 def test_stream_of_a_long_value_says_what_the_whole_says(way: _Way, lost: int, cuts: list[int]) -> None:
     value = _long_value(160)

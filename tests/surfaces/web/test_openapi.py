@@ -38,7 +38,7 @@ def server(home: Home, servers: ServerStarter) -> RunningServer:
         root, "painting", description="Paints walls. Use for walls.", files={"references/a.md": "a", "b.bin": b"\0"}
     )
     write_skill(root, "broken", text="---\nname: [\n---\n")
-    return servers.start()
+    return servers.start_with_limits(requests_per_second=100_000, stranger_requests_per_second=100_000)
 
 
 @pytest.mark.slow
@@ -60,7 +60,6 @@ def test_no_request_made_from_the_document_ends_in_a_failure(server: RunningServ
             "--exclude-operation-id=follow_conversation",
             "--exclude-operation-id=follow_changes",
             "--request-timeout=30",
-            "--rate-limit=60/s",
             "--no-color",
         ],
         cwd=tmp_path,

@@ -6,7 +6,9 @@ from prowess.surfaces.web.scene.code_colours import LANGUAGES, MAX_CODE, colour_
 
 __all__: list[str] = []
 
-_BEGINNINGS = ("", "x ", "<?php ")
+_BEGINNINGS = ("", "x ")
+_SPECIAL = {"php": "<?php "}
+"""Where a language begins only after a mark."""
 _UNITS = (
     *("\n", " ", "\t", " \n", "\r\n", "\\\n", "a\n", "_\n", "_", "a", "A", "0", "1.", "a ", "a.", "a=", "a::", "a["),
     *("'", '"', "`", "\\", '\\"', '"""', "(", "[", "{", "<", ")", "]", "}", ">", "/", "//", "/*", "<!--", "--", "#"),
@@ -15,13 +17,13 @@ _UNITS = (
 )
 
 
-def _make_codes() -> Iterator[str]:
-    for beginning in _BEGINNINGS:
+def _make_codes(language: str) -> Iterator[str]:
+    for beginning in (_SPECIAL[language],) if language in _SPECIAL else _BEGINNINGS:
         for unit in _UNITS:
             yield beginning + unit * ((MAX_CODE - len(beginning)) // len(unit))
 
 
 if __name__ == "__main__":
     for language in LANGUAGES:
-        for code in _make_codes():
+        for code in _make_codes(language):
             colour_code(code, language)
