@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -109,6 +110,17 @@ def test_page_and_interface_agree_on_what_names_a_conversation(client: httpx.Cli
         assert client.get(f"/chat/{name}").status_code == 400
         told = client.get(f"/api/conversations/{name}")
         assert (told.status_code, told.json()["error"]["code"]) == (400, "bad-conversation")
+
+
+@pytest.mark.parametrize("name", ["team/monday", "../up", "100%", "a%2Fb", "日本/語"])
+def test_conversation_is_reached_whatever_its_name(client: httpx.Client, name: str) -> None:
+    quoted = quote(name, safe="")
+    said = client.post(f"/api/conversations/{quoted}/messages", json={"text": "hello"}, headers=_EVENTS).text
+    assert "event: done" in said
+    assert client.get(f"/api/conversations/{quoted}").json()["id"] == name
+    assert f'href="/chat/{quoted}"' in client.get("/").text
+    assert "You said" in client.get(f"/chat/{quoted}").text
+    assert client.delete(f"/api/conversations/{quoted}").json() == {"deleted": True}
 
 
 def test_as_many_conversations_are_listed_as_are_asked_for(client: httpx.Client) -> None:

@@ -133,6 +133,13 @@ def test_skill_is_found_by_key_name_and_id(browser: Browser, agents: Path, name:
     assert answer["manifest"]["license"] == "MIT"
 
 
+def test_skill_in_a_folder_of_skills_is_found_by_its_id(browser: Browser, agents: Path) -> None:
+    write_skill(agents / "office", "pdf-fill")
+    for part in ("", "/content", "/files"):
+        assert browser.get(f"/api/skills/agents%3Aoffice%2Fpdf-fill{part}")["name"] == "pdf-fill"
+    assert browser.ask("/api/skills/agents%3Aoffice%2Fpdf-fill/files/SKILL.md").status_code == 200
+
+
 def test_bundled_skills_all_have_what_the_document_promises(browser: Browser) -> None:
     for row in browser.get("/api/skills")["skills"]:
         for name, part in (

@@ -10,10 +10,10 @@ import anyio.to_thread
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from prowess.errors import ToolInputError
 from prowess.skill.deception import make_encodable
+from prowess.surfaces.web.exact_routes import ExactRoute
 from prowess.surfaces.web.site import Site
 from prowess.surfaces.web.visitor import Visitor
 
@@ -62,7 +62,7 @@ class Operation:
     """Besides 400, 401, 403, 413, 429 and 503, which any operation may answer."""
 
 
-def make_route(operation: Operation, site: Site) -> Route:
+def make_route(operation: Operation, site: Site) -> ExactRoute:
     """Return the route that carries out an operation."""
     is_async = inspect.iscoroutinefunction(operation.handler)
 
@@ -80,7 +80,7 @@ def make_route(operation: Operation, site: Site) -> Route:
             result = await anyio.to_thread.run_sync(partial(operation.show, call, result), limiter=site.threads)
         return json_response(result, status=operation.status)
 
-    return Route(operation.path, endpoint, methods=[operation.method], name=operation.name)
+    return ExactRoute(operation.path, endpoint, methods=[operation.method], name=operation.name)
 
 
 def json_response(data: object, *, status: int = 200) -> Response:

@@ -9,8 +9,8 @@ from typing import Any, cast
 import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import Route
 
+from prowess.surfaces.web.exact_routes import ExactRoute
 from prowess.surfaces.web.site import Site
 from prowess.surfaces.web.visitor import Visitor
 
@@ -38,7 +38,7 @@ class Page:
     """Returns a response. What blocks is a plain function, which runs in a thread."""
     methods: tuple[str, ...] = ("GET",)
 
-    def make_route(self, site: Site) -> Route:
+    def make_route(self, site: Site) -> ExactRoute:
         """Return the route that shows the page."""
         is_async = inspect.iscoroutinefunction(self.handler)
 
@@ -48,4 +48,4 @@ class Page:
                 return await cast("Any", self.handler)(visit)
             return cast("Response", await anyio.to_thread.run_sync(partial(self.handler, visit), limiter=site.threads))
 
-        return Route(self.path, endpoint, methods=list(self.methods), name=self.name)
+        return ExactRoute(self.path, endpoint, methods=list(self.methods), name=self.name)
