@@ -3,7 +3,7 @@
 import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR
+from mcp_types import INTERNAL_ERROR, ErrorData
 
 from prowess.agent.events import make_failed
 from prowess.errors import ProwessError, Refused, SettingsError, WorldError
@@ -32,11 +32,11 @@ def test_fault_of_a_turn_is_told_as_it_would_be_without_one(error: ProwessError,
 
 
 def test_session_that_cannot_begin_is_told_with_its_code_and_what_to_do(runtime: Runtime, mode: str) -> None:
-    async def work(client: Client) -> MCPError:
+    async def work(client: Client) -> ErrorData:
         with pytest.raises(MCPError) as caught:
             await client.list_tools()
-        return caught.value
+        return caught.value.error
 
-    error = with_client(work, connect(runtime, mode=mode, options=McpOptions(session=" "))).error
+    error = with_client(work, connect(runtime, mode=mode, options=McpOptions(session=" ")))
     assert (error.code, error.data["code"]) == (INTERNAL_ERROR, "bad-session")
     assert error.data["hint"] in error.message
