@@ -19,6 +19,7 @@ from tests.skills_on_disk import Home
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("K2")]
 
 _RUN = "scripts/run.py"
+_FORBIDDEN = "tool-not-allowed"
 _REACH = """
 import json, socket, sys
 try:
@@ -96,6 +97,22 @@ def test_uncovered_run_is_refused_where_the_policy_enforces(home: Home) -> None:
         called = session.call("run_skill_script", {"name": "alpha", "script": "scripts/other.sh"})
         assert (called.is_error, called.data["error"]["code"]) == (True, "tool-not-allowed")
         assert [receipt.script for receipt in runtime.runs()] == [_RUN]
+
+
+@pytest.mark.requirement("K10")
+def test_what_a_skill_forbids_is_refused_whatever_else_allows_it(home: Home, root: Path) -> None:
+    extra = "allowed-tools: Bash Write\ndisallowed-tools: Bash(sh:*), Write(src/**)\n"
+    write_scripts(root, "gamma", {"run.py": "print('hi')", "other.sh": "echo other"}, extra=extra)
+    _set(home, 'allowed_tools = "log"')
+    with Runtime.open() as runtime:
+        session = open_agreed(runtime)
+        assert [try_run(session, "gamma", script) for script in (_RUN, "scripts/other.sh")] == ["once", _FORBIDDEN]
+        assert session.check_tool("gamma", "Write", "notes.txt") == ()
+        error = refusal(lambda: session.check_tool("gamma", "Write", "src/a.py"), Refused)
+        assert (error.code, error.message) == (
+            _FORBIDDEN,
+            "skill 'gamma': its own disallowed-tools forbid the tool Write, by Write(src/**)",
+        )
 
 
 # The host's rules

@@ -14,7 +14,7 @@ from prowess.errors import BrokenSkill, ToolInputError
 from prowess.execution.interpreters import Chosen, Interpreter, choose_interpreter, is_script_name
 from prowess.execution.probing import Facts
 from prowess.execution.rules.rights import Rights
-from prowess.execution.rules.tool_rules import covers_script, covers_script_all
+from prowess.execution.rules.tool_rules import covers_script, covers_script_all, find_script_prohibition
 from prowess.execution.sandbox import ScriptSandbox
 from prowess.policy import WorkspaceAccess
 from prowess.runtime.gate import RunWish
@@ -202,6 +202,9 @@ class Preparation:
             what=f"running {path}",
             host=covers_script_all(self.rights.tools, interpreters=names, script=path, arguments=arguments),
             own=None if own is None else covers_script(own, interpreters=names, script=path, arguments=arguments),
+            forbidden_by=find_script_prohibition(
+                self.skill.manifest.behaviour.disallowed_tools, interpreters=names, script=path, arguments=arguments
+            ),
         )
 
 

@@ -4,7 +4,7 @@ import logging
 
 from prowess.errors import Refused
 from prowess.execution.rules.rights import Rights
-from prowess.execution.rules.tool_rules import Covered, Uncovered, covers, covers_all
+from prowess.execution.rules.tool_rules import Covered, Uncovered, covers, covers_all, find_prohibition
 from prowess.policy import AllowedTools
 from prowess.skill.skill import Skill
 
@@ -24,13 +24,20 @@ def check_tool(
         what=f"the tool {tool}",
         host=covers_all(rights.tools, tool, subject, workspace=workspace),
         own=None if own is None else covers(own, tool, subject, workspace=workspace),
+        forbidden_by=find_prohibition(skill.manifest.behaviour.disallowed_tools, tool, subject, workspace=workspace),
     )
 
 
 def apply_rules(
-    skill: Skill, policy: AllowedTools, *, what: str, host: Covered | Uncovered, own: Covered | Uncovered | None
+    skill: Skill,
+    policy: AllowedTools,
+    *,
+    what: str,
+    host: Covered | Uncovered,
+    own: Covered | Uncovered | None,
+    forbidden_by: str | None,
 ) -> tuple[str, ...]:
-    """Refuse what the host does not cover; refuse, advise or log what only the skill's own rules do not.
+    """Refuse what the host does not cover, or the skill forbids; refuse, advise or log what its rules do not cover.
 
     A skill that says nothing of tools has no rules of its own. What it says never allows more than the host does.
     """
@@ -38,6 +45,12 @@ def apply_rules(
         raise Refused(
             f"{what} is not allowed here under skill '{skill.name}': {host.reason}",
             hint="the operator allows more with execution.tools",
+            code="tool-not-allowed",
+        )
+    if forbidden_by is not None:
+        raise Refused(
+            f"skill '{skill.name}': its own disallowed-tools forbid {what}, by {forbidden_by}",
+            hint="only its author can allow it",
             code="tool-not-allowed",
         )
     if not isinstance(own, Uncovered):

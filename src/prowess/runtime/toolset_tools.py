@@ -17,7 +17,7 @@ from prowess.activation.tools import Role, Tool
 from prowess.containers.mounts import Mount
 from prowess.errors import ProwessError, Refused, ToolInputError
 from prowess.execution.jobs import OutputFile
-from prowess.execution.rules.tool_rules import ToolRule, covers, covers_all, parse_rule
+from prowess.execution.rules.tool_rules import ToolRule, covers, covers_all, find_prohibition, parse_rule
 from prowess.execution.toolsets.toolset_arguments import check_arguments
 from prowess.execution.toolsets.toolset_protocol import (
     COMMAND,
@@ -256,6 +256,7 @@ class ToolsetTools:
             what=f"its tool {one.offered.name}",
             host=covers_all(self._runner.rights.tools, name),
             own=None if own is None else covers([*own, name], name),  # A skill's own tools are its own to call.
+            forbidden_by=find_prohibition(one.skill.manifest.behaviour.disallowed_tools, name),
         )
 
     # Listings that outlive the process

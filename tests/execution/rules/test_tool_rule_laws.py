@@ -14,7 +14,14 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from prowess.execution.rules.shell_words import split_commands
-from prowess.execution.rules.tool_rules import Covered, covers, covers_all, covers_script
+from prowess.execution.rules.tool_rules import (
+    Covered,
+    covers,
+    covers_all,
+    covers_script,
+    find_prohibition,
+    find_script_prohibition,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -274,3 +281,17 @@ def test_covered_line_starts_no_program_that_no_rule_names(shell: str, stubs: _S
         stubs.add(name)
     ran = stubs.run(shell, line, status=0) | stubs.run(shell, line, status=1)
     assert {command[0] for command in ran} <= {"git", "ls"}
+
+
+@given(_RULES, st.lists(_COMMANDS, min_size=1, max_size=3), _SEPARATORS)
+def test_whatever_a_rule_covers_it_also_forbids(rule: str, commands: list[tuple[str, ...]], separator: str) -> None:
+    line = separator.join(map(shlex.join, commands))
+    if _is_covered([rule], line):
+        assert find_prohibition([rule], "Bash", line) == rule
+
+
+@given(_RULES, st.lists(_WORDS, max_size=2))
+def test_script_that_a_rule_covers_it_also_forbids(rule: str, arguments: list[str]) -> None:
+    if isinstance(covers_script([rule], interpreters=("git",), script="scripts/x.py", arguments=arguments), Covered):
+        found = find_script_prohibition([rule], interpreters=("git",), script="scripts/x.py", arguments=arguments)
+        assert found == rule

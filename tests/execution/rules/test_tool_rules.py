@@ -13,6 +13,8 @@ from prowess.execution.rules.tool_rules import (
     covers_all,
     covers_script,
     covers_script_all,
+    find_prohibition,
+    find_script_prohibition,
     parse_rule,
 )
 from prowess.skill.tool_patterns import parse_tool_patterns
@@ -367,3 +369,58 @@ def test_script_must_be_covered_by_every_set() -> None:
     assert run(["Bash(python:*)"], ["run_skill_script"]) == Covered("Bash(python:*), run_skill_script")
     assert run(["Bash(python:*)"], ["Read"]) == Uncovered("no rule covers running the script 'scripts/x.py'")
     assert run() == Covered("")
+
+
+@pytest.mark.requirement("K2", "K10")
+@pytest.mark.parametrize(
+    ("rule", "tool", "subject", "forbidden"),
+    [
+        ("Write", "write", "a.txt", True),
+        ("Write", "Edit", "a.txt", False),
+        ("Bash(rm *)", "Bash", "rm -rf ../x", True),
+        ("Bash(rm:*)", "Bash", "ls && /bin/rm x", True),
+        ("Bash(rm:*)", "Bash", "echo $(rm x)", True),
+        ("Bash(rm:*)", "Bash", "rmdir x; echo rm", False),
+        ("Bash(git push)", "Bash", "git push --force", True),
+        ("Bash(git push)", "Bash", "git pull", False),
+        ("PowerShell(rm *)", "PowerShell", "ls", True),
+        ("Write(secrets/**)", "Write", "src/../secrets/a", True),
+        ("Write(secrets/**)", "Write", "/work/secrets/a", True),
+        ("Write(secrets/**)", "Write", "../secrets/a", False),
+        ("Write(secrets/**)", "Write", "~/secrets/a", True),
+        ("Write(/etc/**)", "Write", "../etc/passwd", True),
+        ("Write(src/**)", "Write", "/etc/passwd", False),
+        ("Grep(secrets/**)", "Grep", ".", True),
+        ("Grep(secrets/**)", "Grep", "src", False),
+        ("WebFetch(domain:evil.org)", "WebFetch", "https://evil.org/a", True),
+        ("WebFetch(domain:evil.org)", "WebFetch", "https://good.org", False),
+        ("WebFetch(domain:evil.org)", "WebFetch", "//evil.org", True),
+        ("mcp__mail__*", "mcp__mail__send", "", True),
+        ("search(a*)", "search", "abc", True),
+    ],
+)
+def test_call_that_a_rule_may_mean_is_forbidden(rule: str, tool: str, subject: str, forbidden: bool) -> None:
+    assert find_prohibition([rule], tool, subject, workspace="/work") == (rule if forbidden else None)
+
+
+@pytest.mark.requirement("K2", "K10")
+@pytest.mark.parametrize(
+    ("rule", "forbidden"),
+    [
+        ("Bash", True),
+        ("*", True),
+        ("run_skill_script", True),
+        ("run_skill_script(scripts/*)", True),
+        ("run_skill_script(tools/*)", False),
+        ("Bash(python3:*)", True),
+        ("Bash(python3 scripts/x.py --fast)", True),
+        ("Bash(python3 scripts/x.py --slow)", False),
+        ("Bash(rm:*)", False),
+        ("Write", False),
+    ],
+)
+def test_script_that_a_rule_may_mean_is_forbidden(rule: str, forbidden: bool) -> None:
+    found = find_script_prohibition(
+        ["Read", rule], interpreters=("python3",), script="scripts/x.py", arguments=("--fast", "now")
+    )
+    assert found == (rule if forbidden else None)

@@ -1,6 +1,7 @@
-"""Says whether rules such as `Bash(git:*)`, `Edit(src/**)` or `mcp__github__*` cover a call of a tool.
+"""Says whether rules such as `Bash(git:*)`, `Edit(src/**)` or `mcp__github__*` cover a call of a tool, or forbid it.
 
-Paths are compared as texts. Where a link leads is for whoever opens the file to find out.
+Whatever cannot be told for certain is not covered, and is forbidden. Paths are compared as texts. Where a link leads is
+for whoever opens the file to find out.
 """
 
 import posixpath
@@ -24,6 +25,8 @@ __all__ = [
     "covers_all",
     "covers_script",
     "covers_script_all",
+    "find_prohibition",
+    "find_script_prohibition",
     "parse_rule",
 ]
 
@@ -164,6 +167,26 @@ def covers_script_all(
     )
 
 
+def find_prohibition(rules: Sequence[str], tool: str, subject: str = "", *, workspace: str = "") -> str | None:
+    """Return the first of the rules that a call falls under, or may fall under; of a line, one command is enough."""
+    kind = _KINDS.get(tool.casefold(), _Kind.OTHER)
+    named = (rule for rule in _parse_rules(rules) if _names(rule, tool))
+    return next((rule.text for rule in named if _may_be_meant(rule.specifier, kind, subject, workspace)), None)
+
+
+def find_script_prohibition(
+    rules: Sequence[str], *, interpreters: Sequence[str], script: str, arguments: Sequence[str]
+) -> str | None:
+    """Return the first of the rules that running a script of a skill falls under, in whichever spelling."""
+    spellings = list(_spell(interpreters, script, arguments))
+    for rule in _parse_rules(rules):
+        if _names(rule, SCRIPT_TOOL) and _may_be_meant(rule.specifier, _Kind.PATH, script, ""):
+            return rule.text
+        if _is_for_commands(rule) and _may_be_among(rule.specifier, spellings):
+            return rule.text
+    return None
+
+
 def _meet(verdicts: Iterable[Verdict]) -> Verdict:
     by: list[str] = []
     for verdict in verdicts:
@@ -265,8 +288,12 @@ def _covers_script_path(rule: ToolRule, script: str) -> bool:
     return rule.specifier is None or _matches_path(rule.specifier, script, "", _Kind.PATH)
 
 
+def _is_for_commands(rule: ToolRule) -> bool:
+    return rule.tool == "*" or _KINDS.get(rule.tool.casefold()) is _Kind.COMMAND
+
+
 def _covers_spelling(rule: ToolRule, spellings: Sequence[Sequence[str]]) -> bool:
-    if rule.tool != "*" and _KINDS.get(rule.tool.casefold()) is not _Kind.COMMAND:
+    if not _is_for_commands(rule):
         return False
     if rule.specifier is None or rule.specifier in _UNRESTRICTED[_Kind.COMMAND]:
         return True
@@ -329,3 +356,63 @@ def _make_relative(path: str, workspace: str) -> str | None:
     if path == ".." or path.startswith("../"):
         return None
     return "" if path == "." else path
+
+
+# What a rule forbids
+
+
+def _may_be_meant(specifier: str | None, kind: _Kind, subject: str, workspace: str) -> bool:
+    if specifier is None or specifier in _UNRESTRICTED[kind]:
+        return True
+    match kind:
+        case _Kind.COMMAND:
+            commands = split_commands(subject)
+            return commands is None or _may_be_among(specifier, commands)
+        case _Kind.FOREIGN_COMMAND:
+            return True
+        case _Kind.PATH | _Kind.FOLDER:
+            return _may_be_below(specifier, subject, workspace, kind)
+        case _Kind.URL:
+            return specifier == subject or _URL.fullmatch(subject) is None or _matches_domain(specifier, subject)
+        case _Kind.OTHER:
+            return matches_glob(specifier, subject)
+
+
+def _may_be_among(specifier: str | None, commands: Iterable[Sequence[str]]) -> bool:
+    if specifier is None or specifier in _UNRESTRICTED[_Kind.COMMAND]:
+        return True
+    words = _parse_words(specifier).words
+    return any(_begins(words, command) for command in commands)
+
+
+def _begins(words: Sequence[str], command: Sequence[str]) -> bool:
+    """Whether a command begins with these words; its program may be called by its path."""
+    called = (posixpath.basename(command[0]), *command[1:])
+    return any(
+        len(line) >= len(words) and all(matches_glob(one, word) for one, word in zip(words, line, strict=False))
+        for line in (command, called)
+    )
+
+
+def _may_be_below(specifier: str, path: str, workspace: str, kind: _Kind) -> bool:
+    parts = [part for part in specifier.split("/") if part not in {"", "."}]
+    if (
+        specifier.startswith("~")
+        or ".." in parts
+        or not path
+        or "\0" in path
+        or "\\" in path
+        or _FOREIGN_PATH.match(path)
+    ):
+        return True
+    base = workspace if workspace.startswith("/") else ""
+    if not base and specifier.startswith("/") != path.startswith("/"):
+        return True
+    place = posixpath.normpath(posixpath.join(base, path)).lstrip("/")
+    if place.split("/")[0] == "..":
+        return True
+    pattern = "/".join(parts) if specifier.startswith("/") else posixpath.join(base.strip("/"), *parts)
+    if matches_glob(pattern, place):
+        return True
+    above = "" if place in {"", "."} else f"{place}/"
+    return kind is _Kind.FOLDER and pattern.partition("*")[0].startswith(above)
