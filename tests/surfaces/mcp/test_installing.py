@@ -66,11 +66,16 @@ def test_each_client_has_its_file(client: str, scope: Scope, path: str) -> None:
     assert found == Path(path)
 
 
-def test_codex_can_have_moved() -> None:
-    moved = find_file(
-        CLIENTS["codex"], Scope.USER, home=Path("h"), project=Path("p"), environment={"CODEX_HOME": "/elsewhere"}
-    )
-    assert moved == Path("/elsewhere/config.toml")
+@pytest.mark.parametrize(
+    ("client", "variable", "file"),
+    [("codex", "CODEX_HOME", "config.toml"), ("claude", "CLAUDE_CONFIG_DIR", ".claude.json")],
+)
+def test_file_of_a_client_can_have_moved(client: str, variable: str, file: str) -> None:
+    chosen, environment = CLIENTS[client], {variable: "/elsewhere"}
+    moved = find_file(chosen, Scope.USER, home=Path("h"), project=Path("p"), environment=environment)
+    assert moved == Path("/elsewhere") / file
+    shared = find_file(chosen, Scope.PROJECT, home=Path("h"), project=Path("p"), environment=environment)
+    assert shared == Path("p") / chosen.project
 
 
 @pytest.mark.parametrize("client", list(CLIENTS))

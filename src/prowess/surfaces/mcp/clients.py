@@ -35,7 +35,7 @@ class ClientFile:
 
     title: str
     user: str
-    """Its file below the user's home, or below the folder in `home_variable`."""
+    """Its file below the user's home, unless `home_variable` names the folder that it is in."""
     project: str
     """Its file below the project."""
     table: str
@@ -43,7 +43,7 @@ class ClientFile:
     names_type: bool = False
     """Whether an entry says that it is reached by standard input and output."""
     home_variable: str = ""
-    """Names another folder in the place of the first of `user`."""
+    """Names the folder that the file is in, if that was moved."""
 
     @property
     def is_toml(self) -> bool:
@@ -72,7 +72,14 @@ def _find_code_folder() -> str:
 
 
 CLIENTS: dict[str, ClientFile] = {
-    "claude": ClientFile("Claude Code", ".claude.json", ".mcp.json", "mcpServers", names_type=True),
+    "claude": ClientFile(
+        "Claude Code",
+        ".claude.json",
+        ".mcp.json",
+        "mcpServers",
+        names_type=True,
+        home_variable="CLAUDE_CONFIG_DIR",
+    ),
     "cursor": ClientFile("Cursor", ".cursor/mcp.json", ".cursor/mcp.json", "mcpServers"),
     "vscode": ClientFile("VS Code", f"{_find_code_folder()}/mcp.json", ".vscode/mcp.json", "servers", names_type=True),
     "codex": ClientFile("Codex", ".codex/config.toml", ".codex/config.toml", "mcp_servers", home_variable="CODEX_HOME"),
