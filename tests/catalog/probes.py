@@ -13,12 +13,16 @@ class PaperProbe:
     variables: frozenset[str] = frozenset()
     operating_system: str = "linux"
     version: tuple[int, ...] = (3, 12, 4)
+    tools_off: frozenset[str] = frozenset()
 
     def has_binary(self, name: str) -> bool:
         return name in self.binaries
 
     def has_variable(self, name: str) -> bool:
         return name in self.variables
+
+    def has_tool(self, name: str) -> bool:
+        return name not in self.tools_off
 
     def system(self) -> str:
         return self.operating_system

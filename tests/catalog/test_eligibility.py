@@ -9,7 +9,7 @@ from prowess.catalog.eligibility import HostProbe, Probe, decide_eligibility
 from prowess.skill.manifest import Requirements
 from tests.catalog.probes import PaperProbe
 
-_LINUX: Probe = PaperProbe(frozenset({"git", "uv"}), frozenset({"TOKEN"}), "linux", (3, 12, 4))
+_LINUX: Probe = PaperProbe(frozenset({"git", "uv"}), frozenset({"TOKEN"}), "linux", (3, 12, 4), frozenset({"mail"}))
 
 
 @pytest.mark.requirement("K3")
@@ -19,7 +19,7 @@ def test_place_without_python_says_so() -> None:
     assert decide_eligibility(Requirements(python="<4"), bare) == missing
 
 
-@pytest.mark.requirement("R121", "K3")
+@pytest.mark.requirement("R121", "R127", "K3")
 @pytest.mark.parametrize(
     ("requires", "missing"),
     [
@@ -36,6 +36,7 @@ def test_place_without_python_says_so() -> None:
         (Requirements(binaries=("jq",), environment=("KEY",), python=">=3.13", always=True), ()),
         (Requirements(systems=("macos",), always=True), ("the operating system is linux, not macos",)),
         (Requirements(tools=("Bash",), configuration=("a.b",)), ()),
+        (Requirements(tools=("Bash", "mail")), ("the tool mail is off: no rule of the host is for it",)),
         (
             Requirements(binaries=("jq",), environment=("KEY",), systems=("macos",)),
             (

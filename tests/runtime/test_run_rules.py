@@ -136,6 +136,19 @@ def test_host_says_which_scripts_any_skill_may_run(home: Home, tools: str, expec
         assert [try_run(session, "beta", script) for script in (_RUN, "scripts/other.sh")] == expected
 
 
+@pytest.mark.requirement("R127", "K7")
+def test_skill_is_hidden_while_a_tool_that_it_requires_is_off(home: Home, root: Path) -> None:
+    write_scripts(root, "gamma", {"run.py": "print('hi')"}, extra="requires:\n  tools: [Bash, web_search]\n")
+    _set(home, 'tools = ["Bash(git:*)", "run_skill_script"]')
+    with Runtime.open() as runtime:
+        assert runtime.view().names() == ("alpha", "beta")
+        (reason,) = runtime.why("gamma").reasons
+        assert reason.message == "agents:gamma: the tool web_search is off: no rule of the host is for it"
+    _set(home, 'tools = ["Bash(git:*)", "web_search"]')
+    with Runtime.open() as runtime:
+        assert "gamma" in runtime.view().names()
+
+
 @pytest.mark.requirement("R98")
 def test_rules_of_the_skill_do_not_widen_those_of_the_host(home: Home, root: Path) -> None:
     write_scripts(root, "gamma", {"run.py": "print('hi')"}, extra="allowed-tools: Bash(*) run_skill_script\n")

@@ -32,6 +32,10 @@ class Probe(Protocol):
         """Whether an environment variable is set and not empty."""
         ...
 
+    def has_tool(self, name: str) -> bool:
+        """Whether a skill may call a tool of this name at all."""
+        ...
+
     def system(self) -> str:
         """The operating system, as `linux`, `macos` or `windows`."""
         ...
@@ -58,6 +62,9 @@ def decide_eligibility(requires: Requirements, probe: Probe) -> tuple[str, ...]:
     if requires.any_binaries and not any(probe.has_binary(name) for name in requires.any_binaries):
         missing.append(f"none of the commands {', '.join(requires.any_binaries)} is installed")
     missing += [f"the variable {name} is not set" for name in requires.environment if not probe.has_variable(name)]
+    missing += [
+        f"the tool {name} is off: no rule of the host is for it" for name in requires.tools if not probe.has_tool(name)
+    ]
     if requires.python and not probe.python():
         missing.append(f"there is no Python, and {requires.python} is needed")
     elif requires.python and not satisfies(probe.python(), requires.python):
@@ -114,6 +121,9 @@ class HostProbe:
     def has_variable(self, name: str) -> bool:
         self.variables.add(name)
         return bool(os.environ.get(name))
+
+    def has_tool(self, name: str) -> bool:  # noqa: ARG002 - a machine has no rules on tools
+        return True
 
     def system(self) -> str:
         return _PLATFORMS.get(sys.platform, sys.platform)

@@ -5,13 +5,14 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from prowess.catalog.eligibility import HostProbe
 from prowess.errors import WorldError
 from prowess.execution.jobs import SEARCH_PATH, Job
+from prowess.execution.rules.tool_rules import names_tool
 from prowess.execution.sandbox import NoSandbox, ScriptSandbox
 from prowess.execution.stopping import stoppable
 from prowess.policy import RunLimits
@@ -132,6 +133,8 @@ class SandboxProbe:
     cache: FactsCache
     has_secret: Callable[[str], bool] = lambda _: False
     """Whether a value is kept under this name, which a run would be given."""
+    tools: Sequence[str] = ("*",)
+    """The host's rules on tools."""
     host: HostProbe = field(default_factory=HostProbe)
     _asked: bool = field(default=False, init=False, repr=False)
     """Whether a question was asked that the sandbox answers."""
@@ -146,6 +149,9 @@ class SandboxProbe:
             return True
         self._secrets_asked.add(name)
         return self.has_secret(name)
+
+    def has_tool(self, name: str) -> bool:
+        return names_tool(self.tools, name)
 
     def system(self) -> str:
         facts = self._facts()

@@ -73,7 +73,7 @@ class Workbench:
 
     def make_probe(self) -> SandboxProbe:
         """Return what answers whether skills are eligible, for the place where their scripts run."""
-        return SandboxProbe(self.find_sandbox, self.facts, has_secret=self.has_secret)
+        return SandboxProbe(self.find_sandbox, self.facts, has_secret=self.has_secret, tools=self.policy.tools)
 
     # Secrets
 

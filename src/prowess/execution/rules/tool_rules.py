@@ -27,6 +27,7 @@ __all__ = [
     "covers_script_all",
     "find_prohibition",
     "find_script_prohibition",
+    "names_tool",
     "parse_rule",
 ]
 
@@ -165,6 +166,11 @@ def covers_script_all(
     return _meet(
         covers_script(rules, interpreters=interpreters, script=script, arguments=arguments) for rules in rule_sets
     )
+
+
+def names_tool(rules: Sequence[str], tool: str) -> bool:
+    """Whether any of the rules is for the tool, whatever of its calls it covers."""
+    return any(_names(rule, tool) for rule in _parse_rules(rules))
 
 
 def find_prohibition(rules: Sequence[str], tool: str, subject: str = "", *, workspace: str = "") -> str | None:
