@@ -360,6 +360,47 @@ def test_list_of_conversations_follows_what_happens_in_other_tabs(visitor: Visit
     expect(page.locator("#conversations .busy")).to_have_count(0)
 
 
+def test_page_of_a_conversation_that_is_deleted_says_so_and_begins_anew(visitor: Visitor) -> None:
+    page = visitor.open()
+    send(page, "/scheduling every second Tuesday")
+    expect(page.locator("#blocks .end")).to_be_visible()
+    other = visitor.open("/chat/" + page.url.rpartition("/")[2])
+    row = other.locator("#conversations li.current")
+    row.hover()
+    row.locator("[data-delete]").click()
+    other.locator("#delete-dialog button[value=yes]").click()
+    expect(other).to_have_url(re.compile(r":\d+/$"))
+    expect(page.locator("#welcome")).to_be_visible()
+    expect(page.locator("#status")).to_contain_text("was deleted elsewhere")
+    send(page, "/scheduling every third Friday")
+    expect(page.locator("#blocks .bubble")).to_have_text("/scheduling every third Friday")
+    expect(page.locator("#welcome")).to_be_hidden()
+    expect(page.locator("#blocks .end")).to_be_visible()
+
+
+def test_logging_out_leads_to_the_page_that_lets_in(visitor: Visitor) -> None:
+    page = visitor.open()
+    page.get_by_role("button", name="Log out").click()
+    for _ in ("at once", "and from then on"):
+        expect(page.get_by_label("Token")).to_be_visible()
+        page.goto(page.url.rpartition("/")[0] + "/")
+
+
+@pytest.mark.parametrize("width", [1280, 380])
+def test_way_to_the_end_covers_no_active_skill(visitor: Visitor, width: int) -> None:
+    page = visitor.open()
+    page.set_viewport_size({"width": width, "height": 500})
+    send(page, PROCEDURE)
+    expect(page.locator("form.consent")).to_be_visible()
+    expect(page.locator("#chips button")).to_be_visible()
+    expect(page.locator("#jump")).to_be_visible()
+    page.wait_for_timeout(300)
+    bottom = page.locator("#jump").evaluate("(one) => one.getBoundingClientRect().bottom")
+    assert bottom <= page.locator("#chips").evaluate("(one) => one.getBoundingClientRect().top")
+    answer(page, "refuse-once")
+    finished(page)
+
+
 def test_message_on_its_way_arrives_although_the_page_is_left(visitor: Visitor) -> None:
     page = visitor.open()
     held: list[Route] = []

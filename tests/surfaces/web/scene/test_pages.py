@@ -29,6 +29,7 @@ def _chat(text: str = "Forms", *, blocks: str = "", kept: bool = True) -> str:
         conversation=text,
         conversations=[{"id": text, "title": text, "busy": True}, {"id": "b", "title": "", "busy": False}],
         kept=kept,
+        logs_in=True,
         listed=30,
         more=True,
         revision=1,

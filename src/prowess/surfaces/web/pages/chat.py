@@ -47,6 +47,7 @@ async def _show(visit: Visit, one: LiveConversation | None) -> Response:
         "more": len(listed) > _LISTED,
         "revision": revision,
         "kept": site.desk.keeps,
+        "logs_in": bool(site.options.token),
         "cursor": patches.cursor if patches else "",
         "blocks": await _work(visit, partial(show_blocks, patches)) if patches else "",
         "models": visit.show_record(models),

@@ -18,6 +18,7 @@ let isBusy = chat.dataset.busy === "true";
 let isSending = false;
 let sending; // The message that is on its way.
 let isBroken = false;
+let isGone = false; // It was deleted while it was looked at.
 let active = [];
 
 const say = (words) => {
@@ -32,8 +33,12 @@ const sidebar = new Sidebar({ current: () => conversation, say, left: () => loca
 const stream = new Stream(
   {
     blocks(patches) {
-      if (patches.patches.length) at("welcome").hidden = true;
+      const wasEmpty = !at("welcome").hidden;
       const asked = applyPatches(patches);
+      const isEmpty = !at("blocks").childElementCount;
+      at("welcome").hidden = !isEmpty;
+      isGone = isEmpty && (isGone || !wasEmpty);
+      if (isGone) say("This conversation was deleted elsewhere, or is not kept any more.");
       if (asked.length) point(asked.at(-1));
     },
     state: showState,
@@ -67,7 +72,7 @@ function showState(state) {
   isBusy = state.busy;
   at("stop").hidden = !isBusy;
   at("send").hidden = isBusy;
-  if (wasBusy !== isBusy && !isBroken) say(isBusy ? "Working …" : "Done.");
+  if (wasBusy !== isBusy && !isBroken && !isGone) say(isBusy ? "Working …" : "Done.");
   const title = state.title || "New conversation";
   at("title").textContent = title;
   document.title = `${title} · Prowess`;
@@ -91,8 +96,10 @@ function showActive(skills) {
 function fit() {
   field.style.height = "auto";
   field.style.height = `${field.scrollHeight}px`;
-  chat.style.setProperty("--composer", `${document.querySelector(".composer-wrap").offsetHeight}px`);
 }
+
+const composer = document.querySelector(".composer-wrap");
+new ResizeObserver(() => chat.style.setProperty("--composer", `${composer.offsetHeight}px`)).observe(composer);
 
 /** Return the id of the conversation; a new one has it from the moment on that anything needs it. */
 let reserved;

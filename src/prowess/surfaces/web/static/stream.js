@@ -39,7 +39,7 @@ export class Stream {
       this.trouble("");
     });
     source.addEventListener("error", () => this.retry("The connection was lost; trying again …"));
-    source.addEventListener("ended", () => this.retry("The server is going away; trying again …"));
+    source.addEventListener("ended", () => this.retry("The connection has ended; trying again …"));
     for (const [kind, take] of Object.entries(this.on)) {
       source.addEventListener(kind, (event) => {
         if (event.lastEventId) this.cursor = event.lastEventId;
