@@ -1,10 +1,13 @@
-"""The pages of the docs that are made from the source."""
+"""The pages of the docs that are made from the source, or are tables of it."""
 
 import re
 import tomllib
+from pathlib import Path
 from typing import Any
 
 from prowess.settings import SETTINGS
+from prowess.skill.dialects import KNOWN_KEYS
+from prowess.skill.manifest import STANDARD_FIELDS
 from prowess.skill.problems import KINDS
 from prowess.surfaces.cli.main import COMMANDS
 from tools import problems, reference
@@ -44,3 +47,10 @@ def test_page_of_commands_has_every_command_with_an_example() -> None:
 def test_page_of_commands_has_the_commands_below_others() -> None:
     page = reference.render_cli().splitlines()
     assert {"### prowess mcp install", "#### prowess mcp servers add", "### prowess secrets set"} <= set(page)
+
+
+def test_page_on_writing_skills_has_every_field_that_is_read() -> None:
+    page = (Path(reference.__file__).parents[1] / "docs/writing-skills.md").read_text("utf-8")
+    texts = re.findall(r"`([^`]+)`", re.sub(r"(?ms)^```.*?^```$", "", page))
+    named = {word for text in texts for word in (text, text.partition(":")[0])}
+    assert {*STANDARD_FIELDS, *KNOWN_KEYS} - named == set()
