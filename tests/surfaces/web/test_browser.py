@@ -255,6 +255,7 @@ def test_stop_ends_an_answer_and_the_next_message_is_answered(
         page.click("#stop")
         finished(page)
         expect(page.locator("#blocks")).to_contain_text("Stopped")
+        expect(page.locator("#status")).to_have_text("Stopped.")
         send(page, "Again.")
         expect(page.locator("#blocks")).to_contain_text("and the second half.")
 
@@ -384,6 +385,17 @@ def test_logging_out_leads_to_the_page_that_lets_in(visitor: Visitor) -> None:
     for _ in ("at once", "and from then on"):
         expect(page.get_by_label("Token")).to_be_visible()
         page.goto(page.url.rpartition("/")[0] + "/")
+
+
+def test_page_whose_login_is_over_says_so_and_goes_on_after_the_next(visitor: Visitor, server: RunningServer) -> None:
+    page = visitor.open()
+    other = visitor.open("/skills")
+    page.context.clear_cookies()
+    for one in (page, other):
+        one.evaluate("dispatchEvent(new Event('online'))")  # The stream opens again.
+        expect(one.get_by_text("You are logged out")).to_be_visible()
+    page.goto(server.url)
+    expect(other.get_by_text("You are logged out")).to_be_hidden()
 
 
 @pytest.mark.parametrize("width", [1280, 380])

@@ -72,12 +72,17 @@ function showState(state) {
   isBusy = state.busy;
   at("stop").hidden = !isBusy;
   at("send").hidden = isBusy;
-  if (wasBusy !== isBusy && !isBroken && !isGone) say(isBusy ? "Working …" : "Done.");
+  if (wasBusy !== isBusy && !isBroken && !isGone) say(isBusy ? "Working …" : tellOutcome());
   const title = state.title || "New conversation";
   at("title").textContent = title;
   document.title = `${title} · Prowess`;
   model.show(state.model);
   showActive(state.active ?? []);
+}
+
+function tellOutcome() {
+  const end = [...document.querySelectorAll("#blocks > .end")].at(-1);
+  return `${end?.querySelector(".outcome")?.textContent.trim() ?? "Done"}.`;
 }
 
 function showActive(skills) {
