@@ -53,6 +53,8 @@ def test_wrong_use_is_told(acted: Acted) -> None:
     assert run("mcp", "servers", "add", "acme").status == 2
     assert run("mcp", "servers", "add", "acme", "--url", "https://x/mcp", "--", "y").status == 2
     assert run("mcp", "servers", "add", "No", "--", "y").status == 2
+    mistaken = run("mcp", "servers", "add", "acme", "https://x/mcp")
+    assert (mistaken.status, "--url" in mistaken.stderr) == (2, True)
     assert run("mcp", "servers", "remove", "acme").status == 1
     assert run("mcp", "servers", "refresh", "acme").status == 1
     call("mcp", "servers", "add", "acme", "--url", "https://127.0.0.1:9/mcp", "--header-from", "Authorization=X")

@@ -68,6 +68,8 @@ def add(
         raise SettingsError(f"'{name}' cannot be a server's name", hint=SERVER_NAME_HINT, code="bad-server-name")
     if bool(command) == bool(url):
         raise click.UsageError("give either --url or a command after --")
+    if command and "://" in command[0]:
+        raise click.UsageError(f"'{command[0]}' is no command; an address goes with --url")
     server = McpServer(name, command, url, tuple(_split(header) for header in headers), variables, skills)
 
     def change(text: str) -> str:
