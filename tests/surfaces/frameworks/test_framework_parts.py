@@ -114,6 +114,20 @@ def test_pydantic_ai_toolset_works_without_the_capability(runtime: Runtime) -> N
     assert "Paint with red." in server.asked[1].results[0].text
 
 
+def test_anthropic_conversation_holds_no_empty_answer(runtime: Runtime) -> None:
+    """Models give such after tools now and then, and the next request with one is refused."""
+    from anthropic.types import Message, Usage
+
+    from prowess.frameworks import AnthropicSkills
+
+    usage = Usage(input_tokens=1, output_tokens=2)
+    answer = Message(
+        id="1", content=[], model="m", role="assistant", stop_reason="end_turn", type="message", usage=usage
+    )
+    with runtime.session("chat") as session:
+        assert anyio.run(AnthropicSkills(session).answer, answer) == []
+
+
 def test_anthropic_keeps_what_stays_in_its_cache_when_a_skill_becomes_active(runtime: Runtime) -> None:
     from anthropic.types import MessageParam
 
@@ -130,6 +144,42 @@ def test_anthropic_keeps_what_stays_in_its_cache_when_a_skill_becomes_active(run
     assert after["system"][0] == standing
     assert standing.get("cache_control") == {"type": "ephemeral"}
     assert "cache_control" not in after["system"][1]
+
+
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated")  # Which ADK itself uses for such a tool.
+def test_mention_in_what_a_model_tells_an_agent_that_is_a_tool_is_none(runtime: Runtime) -> None:
+    """Else a model could call for skills that only people may."""
+    from google.adk.agents import LlmAgent
+    from google.adk.apps import App
+    from google.adk.models.google_llm import Gemini
+    from google.adk.runners import InMemoryRunner
+    from google.adk.tools.agent_tool import AgentTool
+    from google.genai import types
+
+    from prowess.frameworks import AdkPlugin
+
+    async def talk(url: str) -> None:
+        model = Gemini(model="gemini-2.5-flash", base_url=url)
+        helper = LlmAgent(name="helper", model=model, instruction="You help.")
+        agent = LlmAgent(name="planner", model=model, instruction=INSTRUCTIONS, tools=[AgentTool(helper)])
+        async with InMemoryRunner(app=App(name="planner", root_agent=agent, plugins=[AdkPlugin(session)])) as runner:
+            chat = await runner.session_service.create_session(app_name="planner", user_id="me")
+            for message in ("Have it painted.", "/painting The wall."):
+                said = types.UserContent(message)
+                async for _ in runner.run_async(user_id="me", session_id=chat.id, new_message=said):
+                    pass
+                told.append([receipt.name for receipt in session.active()])
+        await model.api_client.aio.aclose()
+
+    told: list[list[str]] = []
+    asked = call("helper", {"request": "/painting The wall."})
+    with (
+        serve_model("google", asked, say("Painted."), say("It is."), say("Again.")) as server,
+        runtime.session("chat") as session,
+    ):
+        anyio.run(talk, server.url)
+    assert server.asked[1].messages == ("/painting The wall.",)
+    assert told == [[], ["painting"]]
 
 
 def test_openai_agent_stays_what_it_is_when_it_is_cloned(runtime: Runtime) -> None:

@@ -71,7 +71,12 @@ class AnthropicSkills:
         return blocks
 
     async def answer(self, message: Message) -> list[MessageParam]:
-        """Carry out the calls of a model's answer; return what they add to the conversation, the answer first."""
+        """Carry out the calls of a model's answer; return what they add to the conversation, the answer first.
+
+        An empty answer adds nothing: no further request could hold it.
+        """
+        if not message.content:
+            return []
         results = [await self._call(block) for block in message.content if block.type == "tool_use"]
         said: MessageParam = {"role": "assistant", "content": message.content}
         return [said, {"role": "user", "content": results}] if results else [said]

@@ -1,5 +1,6 @@
 """Skills for Google's Agent Development Kit: a toolset for agents, and a plugin for the runner."""
 
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,9 @@ from prowess.surfaces.frameworks.threads import run_in_thread
 from prowess.surfaces.frameworks.turns import OfferedTool, call_tool, list_tools, open_turn, sync_and_prompt
 
 __all__ = ["AdkPlugin", "AdkToolset"]
+
+_calls: ContextVar[int] = ContextVar("prowess_adk_calls", default=0)
+"""How many calls of tools this is within. An agent that is a tool has the plugins of its caller's runner."""
 
 
 class AdkToolset(BaseToolset):
@@ -56,7 +60,10 @@ class _SkillTool(BaseTool):
 
 
 class AdkPlugin(BasePlugin):
-    """Gives users' messages the instructions of skills that they mention."""
+    """Gives users' messages the instructions of skills that they mention.
+
+    What an agent is told that another calls as a tool, a model has written: skills that it mentions stay as they are.
+    """
 
     def __init__(self, session: Session, *, name: str = "prowess") -> None:
         super().__init__(name)
@@ -68,7 +75,9 @@ class AdkPlugin(BasePlugin):
         invocation_context: InvocationContext,  # noqa: ARG002
         user_message: types.Content,
     ) -> types.Content | None:
-        """Return the message as the model should get it; None if it has no text."""
+        """Return the message as the model should get it; None if it has no text, or is no user's."""
+        if _calls.get():
+            return None
         parts = user_message.parts or []
         first = next((number for number, part in enumerate(parts) if part.text), None)
         if first is None:
@@ -76,3 +85,15 @@ class AdkPlugin(BasePlugin):
         message = await run_in_thread(partial(open_turn, self._session, parts[first].text or ""))
         rewritten = [*parts[:first], types.Part(text=message), *parts[first + 1 :]]
         return types.Content(role=user_message.role, parts=rewritten)
+
+    async def before_tool_callback(self, **_: Any) -> None:
+        """Count a call. Only what it does itself sees that: each has a context of its own."""
+        _calls.set(_calls.get() + 1)
+
+    async def after_tool_callback(self, **_: Any) -> None:
+        """Count it no more."""
+        _calls.set(max(0, _calls.get() - 1))
+
+    async def on_tool_error_callback(self, **_: Any) -> None:
+        """Count it no more."""
+        _calls.set(max(0, _calls.get() - 1))
