@@ -444,7 +444,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 380])
+@pytest.mark.parametrize("width", [1280, 320])
 def test_pages_fit_and_a_screen_reader_finds_its_way(
     browser: Browser, server: RunningServer, scheme: str, width: int
 ) -> None:

@@ -141,6 +141,16 @@ def test_what_is_typed_while_a_message_is_on_its_way_stays(visitor: Visitor) -> 
     expect(page.locator("#blocks .bubble")).to_have_text("/scheduling every second Tuesday")
 
 
+def test_message_that_is_too_long_is_neither_sent_nor_cut(visitor: Visitor) -> None:
+    page = visitor.open()
+    text = "x" * 200_001
+    send(page, text)
+    expect(page.locator("#status")).to_contain_text("at most 200,000 characters; this one has 200,001")
+    expect(page.locator("#message")).to_have_value(text)
+    send(page, text[1:])
+    expect(page.locator("#message")).to_have_value("")
+
+
 def test_focus_goes_on_to_the_next_when_a_conversation_is_deleted(visitor: Visitor, server: RunningServer) -> None:
     with server.client() as client:
         for name in ("first", "second", "third"):

@@ -137,6 +137,11 @@ async function deliver(text) {
     say("An answer is under way; stop it first, or wait.");
     return;
   }
+  const most = Number(field.dataset.most); // As a limit of the field itself, it would cut without a word.
+  if (text.length > most) {
+    say(`A message has at most ${most.toLocaleString("en")} characters; this one has ${text.length.toLocaleString("en")}.`);
+    return;
+  }
   isSending = true;
   const sent = field.value;
   completions.close();
