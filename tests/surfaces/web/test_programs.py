@@ -112,6 +112,17 @@ def test_page_and_interface_agree_on_what_names_a_conversation(client: httpx.Cli
         assert (told.status_code, told.json()["error"]["code"]) == (400, "bad-conversation")
 
 
+def test_answer_to_a_renaming_is_the_title_that_counts(client: httpx.Client) -> None:
+    _say(client, "hello there")
+    for given, title in (("Walls\nof it", "Walls"), ("  ", "hello there"), ("Fences", "Fences"), ("", "hello there")):
+        assert client.patch(_ONE, json={"title": given}).json() == {"id": "chat", "title": title}
+        assert [one["title"] for one in client.get("/api/conversations").json()["conversations"]] == [title]
+    client.post(f"{_ONE}/messages", json={"text": "/painting the wall"})
+    assert client.patch(_ONE, json={"title": "While it is answered"}).json()["title"] == "While it is answered"
+    assert client.get(_ONE).json()["title"] == "While it is answered"
+    _answer_all(client, "refuse-once")
+
+
 @pytest.mark.parametrize("name", ["team/monday", "../up", "100%", "a%2Fb", "日本/語"])
 def test_conversation_is_reached_whatever_its_name(client: httpx.Client, name: str) -> None:
     quoted = quote(name, safe="")

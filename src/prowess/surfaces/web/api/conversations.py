@@ -77,7 +77,9 @@ async def _rename(call: Call) -> dict[str, Any]:
     chat_id = call.path["conversation"]
     if not await call.site.desk.rename(chat_id, call.body.title):
         raise _unknown(chat_id)
-    return {"id": chat_id, "title": call.body.title}
+    one = await _find(call)
+    await one.refresh()  # While a message is answered here, nobody else looks.
+    return {"id": chat_id, "title": one.title}
 
 
 async def _delete(call: Call) -> dict[str, Any]:
