@@ -264,11 +264,13 @@ def test_stop_ends_an_answer_and_the_next_message_is_answered(
 def test_skill_added_on_disk_appears_without_a_reload(visitor: Visitor, home: Home) -> None:
     page = visitor.open("/skills")
     expect(page.locator("table")).to_contain_text("repo-survey")
-    write_skill(home.path / ".agents" / "skills", "glazing", description="Glazes windows. Use for windows.")
+    described = "Glazes windows. Use for windows."
+    write_skill(home.path / ".agents" / "skills", "glazing", description=described, extra="argument-hint: '[pane]'\n")
     expect(page.locator("table")).to_contain_text("glazing")
     chat = visitor.open()
     chat.locator("#message").press_sequentially("/gla")
     expect(chat.locator("#completions")).to_contain_text("Glazes windows.")
+    expect(chat.locator("#completions .hint")).to_have_text("[pane]")
 
 
 def test_list_of_skills_listens_again_after_it_was_sent_away(visitor: Visitor, home: Home) -> None:
