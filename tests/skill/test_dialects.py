@@ -86,6 +86,7 @@ def _judge_with_sidecar(sidecar: bytes, frontmatter: str = "") -> Judgement:
             Behaviour(arguments=(Argument("idea", "One line", required=True),)),
         ),
         ("disallowed-tools: Bash(rm *), Write", Behaviour(disallowed_tools=("Bash(rm *)", "Write"))),
+        ("disallowed-tools: Write Bash(rm *", Behaviour(disallowed_tools=("Write", "Bash"))),
         ("context: fork", Behaviour(forks=True)),
         ("background: false", Behaviour(background=False)),
         ("model: opus", Behaviour(model="opus")),

@@ -114,7 +114,7 @@ FIELDS: tuple[DialectField, ...] = (
     _field("when_to_use", "when_to_use", read.as_text, _TEXT, OWN, CLAUDE),
     _field("argument-hint", "argument_hint", read.as_hint, _TEXT, OWN, CLAUDE, COPILOT),
     _field("arguments", "arguments", read.as_arguments, "names, or maps with a name", OWN, CLAUDE),
-    _field("disallowed-tools", "disallowed_tools", read.as_patterns, "tool patterns", OWN, CLAUDE),
+    _field("disallowed-tools", "disallowed_tools", read.as_prohibitions, "tool patterns", OWN, CLAUDE),
     _field("context", "forks", _is_fork, "fork", OWN, CLAUDE),
     _field("background", "background", read.as_flag, _FLAG, OWN, CLAUDE),
     _field("model", "model", read.as_text, _TEXT, OWN, CLAUDE),

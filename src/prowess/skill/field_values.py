@@ -15,6 +15,7 @@ __all__ = [
     "as_flag",
     "as_hint",
     "as_patterns",
+    "as_prohibitions",
     "as_requirements",
     "as_secrets",
     "as_systems",
@@ -89,6 +90,15 @@ def as_patterns(value: YamlValue) -> tuple[str, ...] | None:
     """Tool patterns, those that cannot be understood left out."""
     found = parse_tool_patterns(value)
     return tuple(clean_text(pattern).text for pattern in found.patterns) if found else None
+
+
+def as_prohibitions(value: YamlValue) -> tuple[str, ...] | None:
+    """Patterns of what is forbidden; of one that cannot be understood the whole tool that it names."""
+    found = parse_tool_patterns(value)
+    if found is None:
+        return None
+    names = (pattern.partition("(")[0] for pattern in found.unbalanced)
+    return tuple(clean_text(text).text for text in (*found.patterns, *names) if text)
 
 
 def as_systems(value: YamlValue) -> tuple[str, ...] | None:
