@@ -149,7 +149,30 @@ _FURTHER_LINES = st.one_of(
         ["allowed-tools: Bash(a b) Read\n", "allowed-tools: Read Read, Bash\n", "# c\n", "sandbox: true\n"]
     ),
 )
-_NEARLY_FAULTLESS = st.builds(
+_IN_QUOTES = st.builds("{0}{1}{0}".format, st.sampled_from("'\""), clean_line)
+_BLOCK_LINES = st.sampled_from(["  a", "  b: c ", "  d  e", "   f", "  # g", "  'h", "# i", "", "  \u00e9"])
+_BLOCKS = st.builds(
+    "{}\n{}".format,
+    st.sampled_from(["|", ">", "|-", ">-", ""]),
+    st.lists(_BLOCK_LINES, min_size=1, max_size=3).map("\n".join),
+)
+_NOTED = st.builds("  {}: {}\n".format, st.sampled_from(["a", "b", "c-d", "tags"]), _VALUES | _IN_QUOTES)
+
+
+def _perhaps(lines: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.just("") | lines
+
+
+_IN_ORDER = st.tuples(
+    st.just("name: pdf\n"),
+    _perhaps(st.just("# c\n")),
+    st.builds("description: {}\n".format, _VALUES | _IN_QUOTES | _BLOCKS),
+    *(_perhaps(st.builds(f"{key}: {{}}\n".format, _VALUES)) for key in ("license", "compatibility", "allowed-tools")),
+    _perhaps(st.lists(_NOTED, min_size=1, max_size=3).map(lambda lines: f"metadata:\n{''.join(lines)}")),
+    _perhaps(st.just("# c\n")),
+).map("".join)
+"""As most skills are written, and slips within that."""
+_NEARLY_FAULTLESS = _IN_ORDER | st.builds(
     "name: {}\ndescription: {}\n{}".format,
     st.sampled_from(["pdf", "pdf", "pdf", "'pdf'", "PDF"]),
     _VALUES,
@@ -162,6 +185,13 @@ _NEARLY_FAULTLESS = st.builds(
 @settings(max_examples=500)
 @given(text=_NEARLY_FAULTLESS, reading=_READINGS)
 @example(text=_PADDED + "license: ' a '\n", reading=STANDARD)
+@example(text=_PADDED + "license: a: b\n", reading=STANDARD)
+@example(text=_PADDED + "license: a:\n", reading=STANDARD)
+@example(text=_PADDED + "metadata:\n  a: b\n  a: c\n", reading=STANDARD)
+@example(text=_PADDED + "metadata:\n  a: b: c\n", reading=STANDARD)
+@example(text="name: pdf\ndescription: >-\n  a  b\n", reading=STANDARD)
+@example(text="name: pdf\ndescription: |\n  a  b\n", reading=STANDARD)
+@example(text="name: pdf\ndescription: |-\n  a \n  b\n", reading=STANDARD)
 @example(text=_PADDED + "compatibility: ' a '\n", reading=STANDARD)
 @example(text=_PADDED + "compatibility: '  '\n", reading=STANDARD)
 @example(text=_PADDED + "license: '  '\n", reading=STANDARD)

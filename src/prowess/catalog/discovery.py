@@ -216,7 +216,7 @@ def _settle(found: tuple[Entry, ...], findings: Findings, taken: int) -> RootSca
     names = [*(folder for folder, _ in listed), *(entry.real for entry in found if entry.elsewhere)]
     names += [findings.real, *(entry.folder for entry in found)]
     settled = are_reliable(stamps, taken=taken) and (all(map(str.isascii, names)) or all(map(is_text, names)))
-    loose = findings.loose or any(map(_has_failed, found))
+    loose = findings.loose or any(_has_failed(entry) for entry in found if entry.problems)
     return RootScan(found, tuple(findings.problems), listed, taken, settled, loose, findings.real)
 
 

@@ -9,17 +9,22 @@ import re
 
 from prowess.skill.yaml_values import YamlMap
 
-__all__ = ["parse_plain_yaml"]
+__all__ = ["PLAIN_KEY", "PLAIN_TEXT", "find_odd", "parse_plain_yaml", "parse_quoted"]
 
 _SIGNS = " -?:,[]{}#&*!|>'\"%@`"
 """What cannot begin a plain text, or only under conditions."""
+_SIGNS_OF_OTHERS = _SIGNS.replace("'", "").replace('"', "")
+"""The same in a line that goes on with a plain text."""
+PLAIN_KEY = r"[A-Za-z_][\w-]{0,63}+"
+PLAIN_TEXT = rf"[^{re.escape(_SIGNS)}\n].*"
+"""Pattern of what may be a text without quotes, if there is neither `: ` nor ` #` in it, nor a colon at its end."""
 _LINE = re.compile(
-    r"^(?: *(?:#.*)?|"  # blank, or a comment
-    r"( *)(?:(- +)|([A-Za-z_][\w-]{0,63}):(?: +|$))"  # indent, then a dash or a key
-    rf"(?:([^{re.escape(_SIGNS)}\n].*)|([\"'].+)|([>|]-?) *|)|"  # a plain text, one in quotes, a block's sign, nothing
-    r"(.+))$",  # anything else
-    re.MULTILINE | re.ASCII,
+    rf"( *)({PLAIN_KEY}:|-)"  # indent, then a key or a dash
+    rf"(?: ({PLAIN_TEXT})|(.*))\n"  # a plain text, or the rest of the line
+    r"|(.*)\n",  # anything else
+    re.ASCII,
 )
+_BLOCK_SIGNS = frozenset({">", "|", ">-", "|-"})
 _ORDINARY = bytes((ord("\n"), *range(32, 127)))
 _ESCAPE = re.compile(r"\\(.)")
 _MAX_LINES = 500
@@ -28,15 +33,14 @@ _MAX_LINES = 500
 
 def parse_plain_yaml(text: str) -> YamlMap | None:
     """Return the map that `text` means, or None if it is not plain enough to be sure."""
-    if not _is_printable(text) or not text.endswith("\n") or text.count("\n") > _MAX_LINES:
+    if not find_odd(text).isprintable() or not text.endswith("\n") or text.count("\n") > _MAX_LINES:
         return None
     result: YamlMap = {}
-    last_key = ""  # At the top level.
-    is_open = False  # It has no value yet.
+    going = ""  # The key at the top level whose plain text may go on in the next line.
+    parent = ""  # The key at the top level that has no value yet, or a list or map that may go on.
     child_indent: str | None = None
     skip = 0  # Lines of a block text that were read with its first.
-    rows = _LINE.findall(text, 0, len(text) - 1)  # Without the last break, after which there is no line.
-    for number, (indent, dash, key, plain, quoted, block, other) in enumerate(rows):
+    for number, (indent, sign, plain, rest, other) in enumerate(_LINE.findall(text)):
         if skip:
             skip -= 1
             continue
@@ -44,41 +48,64 @@ def parse_plain_yaml(text: str) -> YamlMap | None:
             value = plain if plain[-1] != " " else plain.rstrip(" ")
             if ": " in value or " #" in value or value[-1] == ":":
                 return None
-        elif quoted:
-            value = _parse_quoted(quoted)
-        elif block and not indent and key:
-            value, skip = _parse_block(text, number, block)
-        elif other:
-            if not _go_on(result, last_key, other):
+        elif not sign or (rest and rest[0] != " "):
+            line = other or f"{indent}{sign}{rest}"
+            content = line.strip(" ")
+            if not content or content[0] == "#":
+                going = ""
+                continue
+            if line[0] != " " or content[0] in (_SIGNS_OF_OTHERS if going else _SIGNS) or not _is_plain(content):
+                return None
+            if going:
+                result[going] = f"{result[going]} {content}"
+            elif parent and child_indent is None:
+                result[parent] = content
+                going, parent = parent, ""
+            else:
                 return None
             continue
-        elif key or dash:
-            value = None if block else ""
+        elif not rest:
+            value = ""
         else:
-            last_key, is_open = (last_key, True) if is_open else ("", False)
-            continue
-        if value is None:
-            return None
-        if key and not indent:
+            value = rest.strip(" ")
+            if value in _BLOCK_SIGNS and not indent and sign != "-":
+                value, skip = _parse_block(text, number, value)
+            elif value:
+                value = _parse_value(value)
+            if value is None:
+                return None
+        if not indent and sign != "-":
+            key = sign[:-1]
             if key in result:
                 return None
             result[key] = value
-            last_key, is_open, child_indent = (key if plain or not value else ""), not value, None
-        elif not (is_open and value and child_indent in (None, indent) and _add(result, last_key, key, value)):
+            going, parent, child_indent = (key if plain else ""), ("" if value else key), None
+        elif not (parent and value and child_indent in (None, indent) and _add(result, parent, sign[:-1], value)):
             return None
         else:
-            child_indent = indent
+            child_indent, going = indent, ""
     return result
 
 
-def _is_printable(text: str) -> bool:
-    """Whether the text has nothing but line breaks and what can be seen."""
-    return text.encode().translate(None, _ORDINARY).decode().isprintable()
+def find_odd(text: str) -> str:
+    """Return the characters of a text that are neither line breaks nor visible ASCII."""
+    return text.encode().translate(None, _ORDINARY).decode()
 
 
-def _parse_quoted(raw: str) -> str | None:
-    """Return what a text in quotes means, or None if it is empty, does not end on the line, or has rare escapes."""
-    text = raw.rstrip(" ")
+def _is_plain(text: str) -> bool:
+    """Whether a text without blanks at its end means no more than itself."""
+    return ": " not in text and " #" not in text and text[-1] != ":"
+
+
+def _parse_value(text: str) -> str | None:
+    """Return what a text means that is in quotes, or stands apart from its key; None if it is neither."""
+    if text[0] in "\"'":
+        return parse_quoted(text)
+    return text if text[0] not in _SIGNS and _is_plain(text) else None
+
+
+def parse_quoted(text: str) -> str | None:
+    """Return what a text in quotes means; None if it is empty, does not end where it should, or has rare escapes."""
     quote, inner = text[0], text[1:-1]
     if not inner or text[-1] != quote:
         return None
@@ -106,18 +133,6 @@ def _parse_block(text: str, number: int, sign: str) -> tuple[str | None, int]:
         return None, 0
     joined = (" " if sign[0] == ">" else "\n").join(line[width:] for line in lines[:count])
     return joined + ("" if sign.endswith("-") else "\n"), count
-
-
-def _go_on(result: YamlMap, key: str, line: str) -> bool:
-    """Add a line to the plain text before it, if it goes on there; say whether it does."""
-    before = result.get(key)
-    content = line.strip(" ")
-    if not isinstance(before, str) or not before or line[0] != " " or content[0] in _SIGNS:
-        return False
-    if ": " in content or " #" in content or content[-1] == ":":
-        return False
-    result[key] = f"{before} {content}"
-    return True
 
 
 def _add(result: YamlMap, parent: str, key: str, value: str) -> bool:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import cast
 
 __all__ = ["Stamp", "are_reliable", "is_reliable", "stamp_file"]
@@ -39,5 +39,8 @@ def are_reliable(stamps: Sequence[Stamp], *, taken: int) -> bool:
     return newest <= taken - _COARSE_CLOCK or all(is_reliable(stamp, taken=taken) for stamp in stamps)
 
 
-def _last_change(stamp: Stamp) -> int:
-    return stamp[4] if _HAS_CHANGE_TIMES else max(stamp[3], stamp[4])
+def _later_time(stamp: Stamp) -> int:
+    return max(stamp[3], stamp[4])
+
+
+_last_change: Callable[[Stamp], int] = itemgetter(4) if _HAS_CHANGE_TIMES else _later_time
