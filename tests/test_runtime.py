@@ -319,6 +319,13 @@ def test_switch_of_one_project_does_not_touch_another(runtime: Runtime, tmp_path
         assert other.view().names() == ("alpha",)
 
 
+def test_one_path_is_not_taken_for_a_list_of_folders(root: Path) -> None:
+    for path in (str(root), root):
+        with pytest.raises(SettingsError, match="skills is one path") as caught:
+            Runtime.open(skills=path)  # pyright: ignore[reportArgumentType] - a text passes, and a path is a mistake too
+        assert caught.value.hint == "give a list of folders"
+
+
 @pytest.mark.requirement("R37")
 def test_person_counts_before_the_settings(home: Home, root: Path) -> None:
     home.write_settings('[skills]\nalpha = "off"\n')

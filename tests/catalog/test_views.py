@@ -10,7 +10,7 @@ from prowess.catalog.catalog import Catalog
 from prowess.catalog.precedence import rank_skills
 from prowess.catalog.switches import Switch, Switches, SwitchKey, switch_key
 from prowess.catalog.views import Reason, View, make_view
-from prowess.errors import ToolInputError
+from prowess.errors import SettingsError, ToolInputError
 from prowess.policy import SameName, SourceKind
 from prowess.skill.manifest import Behaviour, Manifest, Requirements
 from prowess.skill.skill import Skill
@@ -40,6 +40,11 @@ def _reasons(view: View, identity: str) -> list[str]:
 
 
 _THREE = _catalog(_skill("alpha"), _skill("beta"), _skill("gamma", SourceKind.CORE))
+
+
+def test_one_name_is_not_taken_for_a_list_of_names() -> None:
+    with pytest.raises(SettingsError, match="one text, 'alpha'"):
+        _view(_THREE, allowlist="alpha")
 
 
 @pytest.mark.requirement("R38", "R39", "R40")

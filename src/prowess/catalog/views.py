@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from prowess.catalog.catalog import Catalog
 from prowess.catalog.eligibility import Probe, decide_eligibility
 from prowess.catalog.switches import EVERY_AGENT, Switch, Switches
-from prowess.errors import ToolInputError
+from prowess.errors import SettingsError, ToolInputError
 from prowess.skill.deception import make_printable
 from prowess.skill.skill import Skill
 
@@ -98,6 +98,9 @@ def make_view(
 
     The allowlist holds names or ids: None and `["*"]` allow all, an empty one allows nothing.
     """
+    if isinstance(allowlist, str):  # Its letters would be taken for names.
+        message = f"the skills that an agent may see are one text, '{allowlist[:_MAX_CALLED]}'"
+        raise SettingsError(message, hint="give a list of names", code="bad-setting")
     switches = switches or Switches()
     allowed = None if allowlist is None or EVERYTHING in allowlist else frozenset(allowlist)
     visible: list[Skill] = []

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from prowess.errors import NotFound
+from prowess.errors import NotFound, SettingsError
 from prowess.policy import Refresh, SourceKind
 from prowess.settings import Settings
 from prowess.skill.skill import Skill
@@ -93,6 +93,9 @@ class SourceChoice:
 
 def _given_sources(folders: Sequence[str | os.PathLike[str]], settings: Settings) -> tuple[Source, ...]:
     """Return sources for folders that the caller named: they count as a project's, and as trusted."""
+    if isinstance(folders, str | os.PathLike):  # The letters of a path would be folders too, and `/` is one.
+        message = f"skills is one path, '{os.fspath(folders)}'"
+        raise SettingsError(message, hint="give a list of folders", code="bad-setting")
     place, policy = settings.place, settings.policy
     roots = (expand_path(os.fspath(folder), base=place.working_folder, home=place.home) for folder in folders)
     return tuple(
