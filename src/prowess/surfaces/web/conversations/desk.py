@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -102,6 +103,8 @@ class Desk:
 
     async def open(self) -> None:
         """Begin to watch."""
+        with suppress(ProwessError):  # Else the first page would be told that the list which it has just got is new.
+            self._listed = await anyio.to_thread.run_sync(self._read_conversations)
         self._watching = asyncio.create_task(self._watch())
 
     async def close(self) -> None:
