@@ -109,6 +109,78 @@ def test_root_is_restless_after_a_change_until_it_is_called_calm(
     watcher.close()
 
 
+def _replace(root: Path) -> None:
+    (root / "a" / "new").write_text(skill_text("a", description="replaced"))
+    (root / "a" / "new").replace(root / "a" / "SKILL.md")
+
+
+def _edit_and_add(root: Path) -> None:
+    _edit(root)
+    _add(root)
+    _edit(root)
+
+
+@pytest.mark.requirement("R36")
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [(_edit, True), (_replace, True), (_forge_time, True)]
+    + [(change, False) for change in (_add, _link, _remove, _rename, _chmod_folder, _add_agents, _edit_and_add)],
+)
+def test_only_a_change_of_nothing_but_manifests_is_told_by_their_folders(
+    change: Callable[[Path], None], named: bool, tmp_path: Path
+) -> None:
+    root = str(draw(tmp_path, "a", "b2"))
+    watcher = _calm_watcher(tmp_path, "a", "b2")
+    watcher.cover(root, _coverage(tmp_path, "a", "b2"))
+    assert watcher.begin(root) == frozenset()
+    watcher.cover(root, _coverage(tmp_path, "a", "b2"))
+    change(tmp_path)
+    assert watcher.begin(root) == (frozenset({f"{root}/a"}) if named else frozenset())
+    watcher.close()
+
+
+@pytest.mark.requirement("R36")
+def test_change_that_is_heard_of_before_all_folders_are_watched_asks_for_a_search(tmp_path: Path) -> None:
+    root = str(draw(tmp_path, "a", "b2"))
+    watcher = _calm_watcher(tmp_path, "a")
+    assert watcher.cover(root, _coverage(tmp_path, "a", "b2"))
+    _edit(tmp_path)
+    assert watcher.begin(root) == frozenset()
+    watcher.close()
+
+
+_ONE_EDITED = """
+import json, sys, time
+from dataclasses import replace
+from pathlib import Path
+from prowess.catalog.refresh import CatalogKeeper
+from tests.catalog.machine import STANDARD, discover, user_source
+from tests.sources.building import draw, write_skill
+
+root = draw(Path(sys.argv[1]), *(f"s{n}" for n in range(9)))
+sources = [user_source(root)]
+keeper = CatalogKeeper(STANDARD, lambda: sources)
+keeper.current(), time.sleep(0.15), keeper.rescan(), keeper.current()
+listed, opened, told = [], [], []
+sys.addaudithook(lambda event, args: listed.append(args) if event == "os.scandir" else None)
+sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" else None)
+for pause in (0, 0, 0.15, 0.15):
+    time.sleep(pause)
+    write_skill(root / "s8", description=f"edited after {pause}")
+    listed.clear(), opened.clear()
+    found = replace(keeper.current(), generation=0)
+    told.append([len(listed), sorted(path for path in opened if str(path).endswith("SKILL.md"))])
+    assert found == discover(sources)
+print(json.dumps(told))
+"""
+
+
+@pytest.mark.requirement("R36")
+def test_edited_skill_is_read_again_and_no_folder_listed(tmp_path: Path) -> None:
+    edited = str(tmp_path / "s8" / "SKILL.md")
+    assert ask_child(_ONE_EDITED, tmp_path) == [[0, [edited]]] * 4
+
+
 @pytest.mark.requirement("R36")
 def test_change_during_a_search_is_heard_of(tmp_path: Path) -> None:
     watcher = _calm_watcher(draw(tmp_path, "a"), "a")
@@ -197,6 +269,24 @@ def test_link_that_leads_elsewhere_makes_its_root_restless(tmp_path: Path) -> No
     (tmp_path / "now").symlink_to(targets / "two")
     assert _is_restless(watcher, root)
     watcher.close()
+
+
+@pytest.mark.requirement("R36", "J5")
+def test_link_that_leads_elsewhere_is_seen_beside_an_edited_skill(tmp_path: Path) -> None:
+    root = draw(tmp_path / "root", "a")
+    targets = draw(tmp_path / "targets", "v1/b", "v2/b")
+    (tmp_path / "now").symlink_to(targets / "v1")
+    (root / "b").symlink_to(tmp_path / "now" / "b")
+    write_skill(targets / "v2" / "b", description="another")
+    sources = [user_source(root)]
+    keeper = CatalogKeeper(STANDARD, lambda: sources)
+    assert keeper.current() is keeper.current()
+    assert keeper.watches
+    (tmp_path / "now").unlink()  # Nothing of this is heard in the root.
+    (tmp_path / "now").symlink_to(targets / "v2")
+    _edit(root)
+    assert [skill.description for skill in keeper.current().skills] == ["edited", "another"]
+    keeper.close()
 
 
 def test_closed_watcher_calls_everything_restless(tmp_path: Path) -> None:

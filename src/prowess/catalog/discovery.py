@@ -4,7 +4,7 @@ import gc
 import os
 import stat
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import cast
@@ -18,7 +18,7 @@ from prowess.skill.problems import Problem, make_problem
 from prowess.skill.reading import parse_skill
 from prowess.skill.skill import Skill
 from prowess.sources.disk_errors import is_disk_error
-from prowess.sources.folders import Candidate, Findings, scan_folder
+from prowess.sources.folders import SKILL_MD, Candidate, Findings, scan_folder
 from prowess.sources.heads import read_head, read_sidecar, sidecar_status
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import Source, is_text, show_path
@@ -90,9 +90,48 @@ class Discovery:
         before = {entry.folder: entry for entry in known.found if _can_be_kept(entry, taken=known.taken)}
         sidecars = self._reads_sidecars()
         found = tuple(self._judge(source, each, before.get(each.folder), sidecars) for each in findings.candidates)
-        scan = _settle(found, findings, taken)
+        return self._keep(source, _settle(found, findings, taken), known)
+
+    def look_again(self, source: Source, folders: Collection[str]) -> RootScan | None:
+        """Return what the root holds now if nothing has changed in it but the SKILL.md in these folders.
+
+        Those that were too young to be relied on at the last look are read as well. None: the root must be searched.
+        """
+        known = self.known.get(source)
+        taken = time.time_ns()
+        if known is None or known.loose or taken < known.taken or find_real_path(source.root) != known.real:
+            return None
+        if not known.settled and not are_reliable([stamp for _, stamp in known.listed], taken=known.taken):
+            return None
+        found = list(known.found)
+        places = {place for place, entry in enumerate(found) if entry.folder in folders}
+        if len(places) < len(folders):
+            return None
+        if not known.settled:
+            places.update(place for place, entry in enumerate(found) if not is_reliable(entry.stamp, taken=known.taken))
+        for place in places:
+            judged = self._judge_again(source, found[place])
+            if judged is None:
+                return None
+            found[place] = judged
+        news = found if not known.settled else [found[place] for place in places]  # The others are settled already.
+        settled = _is_settled(news, known.listed, known.real, taken)
+        return self._keep(source, known._replace(found=tuple(found), taken=taken, settled=settled), known)
+
+    def _judge_again(self, source: Source, entry: Entry) -> Entry | None:
+        """Return what has become of a SKILL.md; None if it is gone or a link, or the disk fails."""
+        try:
+            status = os.lstat(f"{entry.folder}/{SKILL_MD}")
+        except OSError:
+            return None
+        relative = entry.folder.removeprefix(source.root).lstrip("/")
+        candidate = Candidate(entry.folder, relative, entry.real, status)
+        judged = self._judge(source, candidate, None, self._reads_sidecars())
+        return None if entry.via_link or judged.via_link or _has_failed(judged) else judged
+
+    def _keep(self, source: Source, scan: RootScan, before: RootScan) -> RootScan:
         self.known[source] = scan
-        if scan.settled and scan != known and is_text(source.root):
+        if scan.settled and scan != before and is_text(source.root):
             self.unsaved.add(source)
         return scan
 
@@ -212,12 +251,17 @@ def _has_failed(entry: Entry) -> bool:
 def _settle(found: tuple[Entry, ...], findings: Findings, taken: int) -> RootScan:
     """Return the scan, with the stamps of the folders that were listed, and whether all stamps can be relied on."""
     listed = tuple((folder, stamp_file(status)) for folder, status in findings.folders)
-    stamps = [*(stamp for _, stamp in listed), *(entry.stamp for entry in found)]
-    names = [*(folder for folder, _ in listed), *(entry.real for entry in found if entry.elsewhere)]
-    names += [findings.real, *(entry.folder for entry in found)]
-    settled = are_reliable(stamps, taken=taken) and (all(map(str.isascii, names)) or all(map(is_text, names)))
+    settled = _is_settled(found, listed, findings.real, taken)
     loose = findings.loose or any(_has_failed(entry) for entry in found if entry.problems)
     return RootScan(found, tuple(findings.problems), listed, taken, settled, loose, findings.real)
+
+
+def _is_settled(found: Sequence[Entry], listed: Iterable[tuple[str, Stamp]], real: str, taken: int) -> bool:
+    """Whether all stamps can be relied on, and all names can be written."""
+    stamps = [*(stamp for _, stamp in listed), *(entry.stamp for entry in found)]
+    names = [*(folder for folder, _ in listed), *(entry.real for entry in found if entry.elsewhere)]
+    names += [real, *(entry.folder for entry in found)]
+    return are_reliable(stamps, taken=taken) and (all(map(str.isascii, names)) or all(map(is_text, names)))
 
 
 @contextmanager

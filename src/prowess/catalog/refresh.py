@@ -1,7 +1,7 @@
 """Keep a catalog current: the answer to "which skills are there now?", at the price that the policy sets."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from prowess.catalog.catalog import Catalog
@@ -118,11 +118,23 @@ class CatalogKeeper:
         if watcher is None:
             return self._discovery.scan(source, known_roots=known_roots, vouched=vouched)
         for _ in range(_MAX_ROUNDS):
-            watcher.begin(source.root)  # From here on, what somebody saw before does not count.
+            stirred = watcher.begin(source.root)  # From here on, what somebody saw before does not count.
+            scan = self._look_again(source, stirred)
+            if scan is not None:
+                return scan
             scan = self._discovery.scan(source, known_roots=known_roots)
             if not watcher.cover(source.root, _coverage(scan)):
                 return scan
         return self._discovery.scan(source, known_roots=known_roots)
+
+    def _look_again(self, source: Source, stirred: Collection[str]) -> RootScan | None:
+        """Return the scan of a root in which only these skills have stirred; None if it must be searched."""
+        is_shared = [known.root for known in self._scans].count(
+            source.root
+        ) > 1  # Then the other has been told of them.
+        if not stirred or source not in self._scans or is_shared:
+            return None
+        return self._discovery.look_again(source, stirred)
 
     def _settle(self, sources: Sequence[Source]) -> Catalog:
         generation = self._catalog.generation if self._catalog else 0

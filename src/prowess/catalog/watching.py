@@ -30,7 +30,8 @@ _MASK = (
 )
 _OF_THE_FOLDER_ITSELF = Mask.DELETE_SELF | Mask.MOVE_SELF | Mask.UNMOUNT | Mask.IGNORED
 _OF_CONTENT_ONLY = Mask.MODIFY | Mask.CLOSE_WRITE
-_JUDGED_FILES = frozenset({SKILL_MD.encode(), b"agents", b"openai.yaml", b""})
+_MANIFEST = SKILL_MD.encode()
+_JUDGED_FILES = frozenset({_MANIFEST, b"agents", b"openai.yaml", b""})
 """What counts in a skill's own folder and in `agents`; no name means the folder itself."""
 _WITHOUT_EVENTS = frozenset(
     {"9p", "afs", "ceph", "cifs", "davfs", "gcsfuse", "lustre", "nfs", "nfs4", "smb3", "vboxsf", "virtiofs", "vmhgfs"}
@@ -67,9 +68,15 @@ class _RootWatch:
     watches: dict[str, "_Watch"] = field(default_factory=dict[str, "_Watch"])
     links: dict[str, _Identity | None] = field(default_factory=dict[str, "_Identity | None"])
     """Skill folders that are links, with the folders that they led to."""
+    stirred: set[str] | None = None
+    """The skills whose SKILL.md was written, replaced or removed since the last search; None: more may have changed."""
+
+    def leads_elsewhere(self) -> bool:
+        """Whether one of the links has another target by now."""
+        return any(_identify(link) != known for link, known in self.links.items())
 
     def disturb(self) -> None:
-        self.calm, self.shifted = False, True
+        self.calm, self.shifted, self.stirred = False, True, None
 
 
 class _Watch(NamedTuple):
@@ -114,14 +121,19 @@ class Watcher:
         self._listen()
         return [root for root in roots if not self._is_calm(root)]
 
-    def begin(self, root: str) -> None:
-        """Call a root calm before it is searched, so that a change during the search is heard of."""
+    def begin(self, root: str) -> frozenset[str]:
+        """Call a root calm before it is searched, so that a change during the search is heard of.
+
+        The folders in the answer, if there are any, need another look at their SKILL.md, and nothing else of the root.
+        """
         self._listen()
         watch = self._root(root)
         identity = _identify(root)
-        if identity != watch.identity:
-            watch.shifted = True
+        if identity != watch.identity or watch.leads_elsewhere():
+            watch.disturb()
+        stirred, watch.stirred = watch.stirred, set() if watch.stirred else None
         watch.identity, watch.calm = identity, True
+        return frozenset(stirred or ())
 
     def cover(self, root: str, coverage: Coverage) -> bool:
         """Watch these folders of a root and no others; say whether some were not watched before.
@@ -130,6 +142,7 @@ class Watcher:
         """
         watch = self._root(root)
         watch.reliable = coverage.certain and not self._sends_no_events(root)
+        watch.stirred = None
         wanted: dict[str, bool] = {}
         if watch.reliable:
             wanted = dict.fromkeys(coverage.skills, False) | dict.fromkeys(coverage.listed, True)
@@ -140,6 +153,8 @@ class Watcher:
             return False
         added = self._add(self._queue, watch, wanted)
         watch.shifted = False
+        if watch.reliable and watch.calm and not added:
+            watch.stirred = set()
         return added
 
     def forget(self, roots: Iterable[str]) -> None:
@@ -162,7 +177,7 @@ class Watcher:
         watch = self._root(root)
         if self._queue is None or not watch.reliable or not watch.calm:
             return False
-        if watch.identity != _identify(root) or any(_identify(link) != known for link, known in watch.links.items()):
+        if watch.identity != _identify(root) or watch.leads_elsewhere():
             watch.disturb()
         return watch.calm
 
@@ -215,6 +230,10 @@ class Watcher:
             if not _matters(event, is_listed=watch.watches[owner.folder].is_listed):
                 continue
             watch.calm = False
+            if watch.stirred is not None and _is_of_manifest(event) and not watch.watches[owner.folder].is_listed:
+                watch.stirred.add(owner.folder)
+            else:
+                watch.stirred = None
             if event.mask & (_OF_THE_FOLDER_ITSELF | Mask.IS_FOLDER):
                 watch.shifted = True
             if event.mask & Mask.IGNORED:
@@ -235,6 +254,11 @@ def _matters(event: Event, *, is_listed: bool) -> bool:
     if is_listed:
         return event.name in _JUDGED_FILES or not event.mask & _OF_CONTENT_ONLY
     return event.name in _JUDGED_FILES
+
+
+def _is_of_manifest(event: Event) -> bool:
+    """Whether the event tells of a SKILL.md and of nothing else."""
+    return event.name == _MANIFEST and not event.mask & (_OF_THE_FOLDER_ITSELF | Mask.IS_FOLDER)
 
 
 def _identify(folder: str) -> _Identity | None:
