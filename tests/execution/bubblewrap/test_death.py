@@ -42,7 +42,8 @@ def test_no_script_goes_on_whose_beginning_was_cut_short() -> None:
         process.stdout.close()
         assert wait_until(lambda: _find_scripts(marker) == [], seconds=5)
     for waiting in find_processes(marker):
-        os.kill(waiting, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(waiting, signal.SIGKILL)
 
 
 def _find_scripts(marker: str) -> list[int]:

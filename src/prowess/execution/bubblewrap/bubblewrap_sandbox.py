@@ -1,9 +1,9 @@
 """Bubblewrap: the sandbox for Linux that needs no service and no image. Its programs are those of this machine.
 
-A run is begun in two steps. Bubblewrap sets up the sandbox, in which a shell waits at a gate; meanwhile the limits are
-put on its first process from outside, it is taken into a control group, and a handle of its output folder is opened.
-Only then does the script start. The output folder is in memory, bounded by the kernel; the handle keeps it alive after
-all processes are gone.
+A run is begun in three steps. Bubblewrap sets up the sandbox, and waits; meanwhile the limits are put on its first
+process from outside, and it is taken into a control group: whatever it starts from then on is bounded too. Then it may
+go on, to a shell that waits at a gate, while a handle of its output folder is opened. Only then does the script start.
+The output folder is in memory, bounded by the kernel; the handle keeps it alive after all processes are gone.
 """
 
 import json
@@ -133,19 +133,25 @@ class BubblewrapSandbox:
             if group is not None:
                 stack.callback(group.close)
             info, info_inside = _pipe(stack)
+            bounded_inside, bounded = _pipe(stack)
             inherited = _Inherited(stack)
             run_as = _choose_user(job)
             options = render_job(job, run_as=run_as, programs=self._programs, hand_over=inherited.add)
             arguments = inherited.add("arguments", b"".join(os.fsencode(option) + b"\0" for option in options))
             process = _start(
-                [program, "--args", str(arguments), "--info-fd", str(info_inside.fileno())],
+                [
+                    *(program, "--args", str(arguments), "--info-fd", str(info_inside.fileno())),
+                    *("--block-fd", str(bounded_inside.fileno())),
+                ],
                 (*_GATE, *run_as.prefix, *job.command),
-                handles=(*inherited.handles, info_inside.fileno()),
+                handles=(*inherited.handles, info_inside.fileno(), bounded_inside.fileno()),
             )
             stack.callback(_end, process)
             info_inside.close()
+            bounded_inside.close()
             first = _read_first_process(info, process)
-            _bound(first, process, group, job.limits)  # While it sets up the sandbox, which takes longer.
+            _bound(first, process, group, job.limits)
+            bounded.write(b"b")  # Only now does the first process start others.
             output = _open_output(first, process)
             stack.callback(os.close, output)
             _let_go(first, process, job.limits)
