@@ -292,9 +292,9 @@ def test_name_cannot_speak_for_the_question() -> None:
 
 @pytest.mark.requirement("R126")
 def test_question_of_a_run_tells_its_arguments_powers_and_packages() -> None:
-    told = {field.name: getattr(_QUESTION, field.name) for field in fields(Question)[-8:]}
+    told = {field.name: getattr(_QUESTION, field.name) for field in fields(Question)[-9:]}
     plain = {"act": Act.USE, "script": "", "arguments": (), "powers": (), "packages": (), "on_behalf_of": ""}
-    assert told == {**plain, "input": "", "forks": False}
+    assert told == {**plain, "input": "", "forks": False, "spares_runs": False}
     question = replace(
         _QUESTION, act=Act.RUN, arguments=("--all", "."), powers=("packages:0123",), packages=("rich==14.0.0",)
     )

@@ -45,9 +45,9 @@ def test_show_prints_what_is_known(home: Home) -> None:
     root = home.project / "skills"
     write_skill(root, "good", extra="license: MIT\nmetadata:\n  version: '2'\n", files={"a.txt": "xyz"})
     lines = call("--skills", str(root), "show", "good", "--for", "codex").stdout.splitlines()
-    assert lines[:2] == ["name         good", "id           project:good"]
-    assert "version      2" in lines
-    assert "license      MIT" in lines
+    assert lines[:2] == ["name        good", "id          project:good"]
+    assert "version     2" in lines
+    assert "license     MIT" in lines
     assert any(line.split()[0] == "3" and line.endswith("a.txt") for line in lines)
     assert any("Codex does not read license" in line for line in lines)
 
