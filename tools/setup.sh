@@ -29,7 +29,7 @@ fi
 
 if [ ! -x .venv/bin/python ]; then
     rm -rf .venv
-    if ! "$PYTHON" -m venv .venv 2>/dev/null; then
+    if ! "$PYTHON" -m venv .venv >/dev/null 2>&1; then
         rm -rf .venv
         version=$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
         say "installing python$version-venv"
