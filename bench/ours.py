@@ -1,23 +1,28 @@
-"""Prowess as a contestant: the same work as the peers, without an index, with one, and watched."""
+"""Prowess as a contestant: the same work as the peers, without an index, with one, and watched.
+
+What only some of the contestants need is loaded by them: each process holds what its own work takes, as the peers' do.
+"""
 
 import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from prowess import Runtime
 from prowess.catalog.catalog import Catalog
 from prowess.catalog.discovery import Discovery
 from prowess.catalog.index import Index
 from prowess.policy import PROFILES, SourceKind
-from prowess.settings import load_settings
 from prowess.sources.source import Source
+
+if TYPE_CHECKING:
+    from prowess import Runtime
 
 _POLICY = PROFILES["standard"]
 _HOME = tempfile.TemporaryDirectory(prefix="prowess-bench-")
 """Gone when the process ends."""
 _INDEX = Index(f"{_HOME.name}/index")
-_WATCHED: dict[Path, Runtime] = {}
+_WATCHED: "dict[Path, Runtime]" = {}
 
 
 def _discover(root: Path, index: Index | None) -> Catalog:
@@ -46,6 +51,9 @@ def _names_and_descriptions(catalog: Catalog) -> dict[str, str]:
 def discover_watched(root: Path) -> dict[str, str]:
     """The question before each turn, while nothing changes."""
     if root not in _WATCHED:
+        from prowess import Runtime
+        from prowess.settings import load_settings
+
         settings = load_settings(environ={"HOME": _HOME.name})
         _WATCHED[root] = Runtime.open(settings, skills=[root])
         _WATCHED[root].catalog()  # Watching begins with the second question, which the warm-up asks.
@@ -66,6 +74,9 @@ class Use:
     budget_tokens: int | None = None
 
     def __init__(self, root: Path) -> None:
+        from prowess import Runtime
+        from prowess.settings import load_settings
+
         settings = load_settings(environ={"HOME": _HOME.name})
         prompting = replace(settings.policy.prompting, budget_tokens=self.budget_tokens)
         settings = replace(settings, policy=replace(settings.policy, prompting=prompting))

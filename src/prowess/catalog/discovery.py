@@ -86,11 +86,18 @@ class Discovery:
 
     def _search(self, source: Source, known: RootScan, known_roots: Iterable[str]) -> RootScan:
         taken = time.time_ns()
-        findings = scan_folder(source, limits=self.policy.limits, known_roots=known_roots, private=self.private)
         before = {entry.folder: entry for entry in known.found if _can_be_kept(entry, taken=known.taken)}
         sidecars = self._reads_sidecars()
-        found = tuple(self._judge(source, each, before.get(each.folder), sidecars) for each in findings.candidates)
-        return self._keep(source, _settle(found, findings, taken), known)
+        found: list[Entry] = []
+
+        def judge(candidate: Candidate) -> None:
+            found.append(self._judge(source, candidate, before.get(candidate.folder), sidecars))
+
+        limits = self.policy.limits
+        findings = scan_folder(source, limits=limits, known_roots=known_roots, private=self.private, visit=judge)
+        if not findings.in_order:
+            found.sort(key=_by_path)
+        return self._keep(source, _settle(tuple(found), findings, taken), known)
 
     def look_again(self, source: Source, folders: Collection[str]) -> RootScan | None:
         """Return what the root holds now if nothing has changed in it but the SKILL.md in these folders.
@@ -230,6 +237,10 @@ def _find_owners(scans: Sequence[tuple[Source, RootScan]]) -> dict[str, Source]:
     if all(source.trusted for source, _ in scans):
         return {}
     return {entry.real: source for source, scan in reversed(scans) if source.trusted for entry in scan.found}
+
+
+def _by_path(entry: Entry) -> list[str]:
+    return entry.folder.split("/")
 
 
 def _sidecar_stamp(folder: str) -> Stamp | None:

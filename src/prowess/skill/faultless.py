@@ -45,7 +45,7 @@ def read_faultless(head: bytes, folder: str) -> Manifest | None:
     if not text or " #" in text:
         return None
     odd = find_odd(text)
-    if not odd.isprintable() or not is_harmless(odd):
+    if odd and not (odd.isprintable() and is_harmless(odd)):
         return None
     return _read_usual(text, folder) or _read_plain(text, folder)
 

@@ -6,7 +6,7 @@ one listing and a thousand look-ups. The order of the results depends on names a
 
 import os
 import stat
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -52,6 +52,9 @@ class Findings:
     real: str = ""
     """The root with all links resolved, before it was searched; empty if it could not be."""
     candidates: list[Candidate] = field(default_factory=list[Candidate])
+    """In the order of their paths; none if each was visited as it was found."""
+    in_order: bool = True
+    """Whether they were found in the order of their paths."""
     problems: list[Problem] = field(default_factory=list[Problem])
     folders: list[tuple[str, os.stat_result]] = field(default_factory=list[tuple[str, os.stat_result]])
     """The folders in which skills were looked for, as they were before that: a change may add or remove skills."""
@@ -62,15 +65,21 @@ class Findings:
 
 
 def scan_folder(
-    source: Source, *, limits: Limits, known_roots: Iterable[str] = (), private: Collection[str] = ()
+    source: Source,
+    *,
+    limits: Limits,
+    known_roots: Iterable[str] = (),
+    private: Collection[str] = (),
+    visit: Callable[[Candidate], None] | None = None,
 ) -> Findings:
     """Search the source's root. Links are followed as its policy says, `known_roots` being real paths.
 
-    The folders in `private`, real paths too, are not entered, though they may be roots themselves.
+    The folders in `private`, real paths too, are not entered, though they may be roots themselves. `visit` is given
+    each candidate as it is found: what the system has just looked up is read sooner than among thousands of others.
     """
-    search = _Search(source, limits, tuple(known_roots), private)
-    search.run()
-    return search.findings
+    findings = Findings()
+    _Search(source, limits, tuple(known_roots), private, findings, visit or findings.candidates.append).run()
+    return findings
 
 
 @dataclass(slots=True)
@@ -79,7 +88,8 @@ class _Search:
     limits: Limits
     known_roots: tuple[str, ...]
     private: Collection[str]
-    findings: Findings = field(default_factory=Findings)
+    findings: Findings
+    visit: Callable[[Candidate], None]
     too_deep: int = 0
     asked: int = 0
 
@@ -94,7 +104,8 @@ class _Search:
         if is_skill and self.source.scan is Scan.RECURSIVE:
             return
         self._descend(top)
-        if len(self.findings.folders) > 1 or self.findings.links:  # Else they were found in order.
+        if len(self.findings.folders) > 1 or self.findings.links:
+            self.findings.in_order = False
             self.findings.candidates.sort(key=_by_path)
         if self.too_deep:
             message = f"{self.too_deep} folders below {show_path(root)} are deeper than {self.limits.max_depth} levels"
@@ -204,7 +215,7 @@ class _Search:
             return True
         if not _EXACT_NAMES and SKILL_MD not in os.listdir(path):
             return False
-        self.findings.candidates.append(Candidate(path, relative, real, status))
+        self.visit(Candidate(path, relative, real, status))
         return True
 
     def _look_into(self, folder: _Folder) -> bool:
