@@ -27,8 +27,9 @@ _SETTLING_SECONDS = 0.13
 _COUNT_READS = """
 import json, os, sys
 
-opened = []
+opened, listed = [], []
 sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" else None)
+sys.addaudithook(lambda event, args: listed.append(str(args[0])) if event == "os.scandir" else None)
 
 from prowess.catalog.discovery import Discovery
 from prowess.catalog.index import Index
@@ -36,12 +37,17 @@ from tests.catalog.machine import STANDARD, discover, user_source
 
 found = discover([user_source(sys.argv[1])], index=Index(sys.argv[2]))
 skills = [os.path.basename(os.path.dirname(path)) for path in opened if str(path).endswith("/SKILL.md")]
-print(json.dumps([sorted(skills), [skill.description for skill in found.skills]]))
+told = {
+    "read": sorted(skills),
+    "listed": [path for path in listed if path.startswith(sys.argv[1])],
+    "descriptions": [skill.description for skill in found.skills],
+}
+print(json.dumps([told[what] for what in sys.argv[3].split()]))
 """
 
 
-def _read_in_a_new_process(root: Path, index: Path) -> object:
-    return ask_child(_COUNT_READS, root, index)
+def _read_in_a_new_process(root: Path, index: Path, tell: str = "read descriptions") -> object:
+    return ask_child(_COUNT_READS, root, index, tell)
 
 
 @pytest.fixture
@@ -75,6 +81,24 @@ def test_process_after_the_first_opens_no_skill_that_is_unchanged(root: Path, ca
     time.sleep(_SETTLING_SECONDS)
     assert _read_in_a_new_process(root, cache) == [["d"], ["Does it.", "edited", "Does it.", "Does it."]]
     assert _read_in_a_new_process(root, cache) == [[], ["Does it.", "edited", "Does it.", "Does it."]]
+
+
+def test_process_that_finds_only_edited_skills_lists_no_folder(root: Path, cache: Path) -> None:
+    _read_in_a_new_process(root, cache)
+    write_skill(root / "b", description="edited")
+    (root / "group" / "c" / "SKILL.md").write_text("no frontmatter")
+    time.sleep(_SETTLING_SECONDS)
+    tell = "read listed descriptions"
+    assert _read_in_a_new_process(root, cache, tell) == [["b", "c"], [], ["Does it.", "edited"]]
+    assert _read_in_a_new_process(root, cache, tell) == [[], [], ["Does it.", "edited"]]
+    assert _discover(root, cache) == discover([user_source(root)])
+
+
+def test_process_that_finds_a_skill_gone_searches(root: Path, cache: Path) -> None:
+    _read_in_a_new_process(root, cache)
+    write_skill(root / "b", description="edited")
+    (root / "a" / "SKILL.md").unlink()
+    assert _read_in_a_new_process(root, cache) == [["b"], ["edited", "Does it."]]
 
 
 def test_catalog_from_the_index_is_the_catalog_from_the_files(tmp_path: Path, cache: Path) -> None:

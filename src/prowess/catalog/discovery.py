@@ -53,36 +53,43 @@ class Discovery:
             known = self.known.get(source)
             if known is None and self.index is not None:
                 known = self.index.load(source, self.policy)
-            if known is not None and self._is_current(source, known, vouched or {}):
-                self.known[source] = known
-                return known
-            return self._search(source, known or RootScan(), known_roots)
+            if known is None:
+                return self._search(source, RootScan(), known_roots)
+            self.known[source] = known
+            stirred = self._find_stirred(source, known, vouched or {})
+            found = self.look_again(source, stirred) if stirred else known
+            if stirred is None or found is None:
+                return self._search(source, known, known_roots)
+            return found
 
-    def _is_current(self, source: Source, known: RootScan, vouched: Mapping[str, Stamp]) -> bool:
-        """Whether a look at what is known of the root is enough to be sure that nothing has changed."""
+    def _find_stirred(self, source: Source, known: RootScan, vouched: Mapping[str, Stamp]) -> list[str] | None:
+        """Return the folders whose SKILL.md has changed, if a look at what is known tells that nothing else has."""
         if not known.settled or known.loose or not known.listed:
-            return False
+            return None
         # The same folder by another way tells nothing by its stamp, and skills are opened by their real paths.
         if find_real_path(source.root) != known.real:
-            return False
+            return None
         sidecars = self._reads_sidecars()
+        stirred: list[str] = []
         lstat, access, exists = os.lstat, os.access, os.F_OK  # Asked thousands of times.
         try:
             for folder, stamp in known.listed:
                 if stamp_file(os.stat(folder)) != stamp:
-                    return False
+                    return None
             for folder, stamp, _, _, sidecar, elsewhere, via_link in known.found:
                 if sidecar is None and not elsewhere and vouched.get(folder) == stamp:
                     continue
-                if via_link or stamp_file(lstat(f"{folder}/SKILL.md")) != stamp:
-                    return False
+                if via_link:
+                    return None
+                if stamp_file(lstat(f"{folder}/SKILL.md")) != stamp:
+                    stirred.append(folder)
                 if not sidecars or (sidecar is None and not access(f"{folder}/agents/openai.yaml", exists)):
                     continue
                 if _sidecar_stamp(folder) != sidecar:
-                    return False
+                    return None
         except OSError:
-            return False
-        return True
+            return None
+        return stirred
 
     def _search(self, source: Source, known: RootScan, known_roots: Iterable[str]) -> RootScan:
         taken = time.time_ns()
