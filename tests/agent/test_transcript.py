@@ -134,5 +134,5 @@ def test_every_call_has_exactly_one_result_right_after_it(stream: list[Event]) -
 
 @given(st.lists(events, max_size=30))
 def test_a_reload_gives_the_same_conversation(stream: list[Event]) -> None:
-    again = take(*(parse_event(render_event(event)) for event in stream))
-    assert (again.system, again.messages, again.tokens) == (take(*stream).system, take(*stream).messages, again.tokens)
+    first, again = take(*stream), take(*(parse_event(render_event(event)) for event in stream))
+    assert (again.system, again.messages, again.tokens) == (first.system, first.messages, first.tokens)

@@ -2,6 +2,7 @@
 
 import mmap
 import threading
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -168,16 +169,22 @@ def test_name_of_any_length_keeps_no_other_out(home: Home, root: Path) -> None:
 @pytest.mark.requirement("K1")
 def test_file_that_was_changed_without_a_trace_is_not_shown(home: Home, root: Path) -> None:
     folder = write_skill(root, "a", files={"notes.md": "GOOD"})
-    with _open(home) as runtime:
+    with _open(home) as runtime, open(folder / "notes.md", "r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
         session = _agreeing(runtime)
-        session.activate("a")
-        skill = runtime.catalog().get("a")
-        agreed = runtime.files(skill)
-        with open(folder / "notes.md", "r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        for _ in range(5):
+            # The kernel notes the first change of a page, and none after that until it has written the page back.
+            mapped[:] = b"GOOD"
+            time.sleep(0.2)  # Until the times of files tell.
+            session.activate("a")
+            skill = runtime.catalog().get("a")
+            agreed = runtime.files(skill)
             mapped[:] = b"EVIL"
-            # The kernel notes the change when it writes the page back; until then every stamp is the old one.
             if runtime.files(skill) == agreed:
-                assert session.call("read_skill_resource", {"name": "a", "path": "notes.md"}).is_error
+                break
+        else:
+            pytest.fail("every change has left a trace")
+        result = session.call("read_skill_resource", {"name": "a", "path": "notes.md"})
+        assert (result.is_error, result.data["error"]["code"]) == (True, "skill-changed")
 
 
 @pytest.mark.requirement("J8", "R61")
@@ -241,7 +248,7 @@ def test_person_is_asked_once_for_calls_at_the_same_time(home: Home, root: Path)
 
     def ask(question: Question) -> Answer:
         asked.append(question)
-        gate.wait(5)
+        assert gate.wait(30)
         return Answer.ALLOW_FOR_SESSION
 
     with _open(home) as runtime:
@@ -253,6 +260,7 @@ def test_person_is_asked_once_for_calls_at_the_same_time(home: Home, root: Path)
         ]
         for thread in threads:
             thread.start()
+        time.sleep(0.3)  # Until all of them have come as far as they can.
         gate.set()
         for thread in threads:
             thread.join()

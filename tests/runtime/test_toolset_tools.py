@@ -475,12 +475,13 @@ class Fork(Toolset):
     @tool
     def fork(self) -> str:
         import subprocess
-        subprocess.Popen(["sleep", "60", "{marker}"], start_new_session=True)
-        return "left"
+        child = subprocess.Popen(["sh", "-c", "sleep 60; :", "{marker}"], start_new_session=True)
+        time.sleep(0.1)
+        return "left" if child.poll() is None else "it has ended by itself"
 """
     _write(root, "forks", code, "toolsets/index:Fork")
     _activate(session, "forks")
-    _call(session, "forks__fork")
+    assert _call(session, "forks__fork") == (False, "left")
     assert is_gone(marker)
 
 
