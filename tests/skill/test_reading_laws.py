@@ -3,12 +3,13 @@
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from prowess.policy import PROFILES, STRICT_READING, MissingDescription, NameRule, Parse, Reading, UnknownKeys
 from prowess.skill.deception import clean_text
 from prowess.skill.manifest import STANDARD_FIELDS, Manifest
+from prowess.skill.names import normalise_name
 from prowess.skill.problems import KINDS, Severity
 from prowess.skill.reading import parse_skill
 from tests.skill.strategies import any_text, clean_line, yaml_line
@@ -79,23 +80,35 @@ def test_any_bytes_are_judged_by_every_profile(head: bytes) -> None:
         assert (found.manifest is None) == any(problem.severity is Severity.ERROR for problem in found.problems)
 
 
+def _escape(text: str) -> str:
+    """Return a text as YAML writes whatever characters are in it."""
+    return '"' + "".join(f"\\U{ord(char):08X}" for char in text) + '"'
+
+
+_SPOKEN = any_text | yaml_line | st.builds("{}{}".format, st.text(st.sampled_from("ab "), min_size=240), any_text)
+
+
 @settings(max_examples=200)
-@given(head=_FILES)
-def test_name_and_description_that_reach_a_model_are_clean(head: bytes) -> None:
+@given(name=_SPOKEN, description=_SPOKEN)
+@example(name="a" * 255 + " b", description="d")
+def test_name_and_description_that_reach_a_model_are_clean(name: str, description: str) -> None:
+    head = skill_md(f"name: {_escape(name)}\ndescription: {_escape(description)}\n")
     manifest = parse_skill(head, folder="pdf", reading=STANDARD).manifest
-    if manifest is not None:
+    if manifest is None:
+        assert "" in (clean_text(description).text, clean_text(normalise_name(name)).text)
+    else:
         assert clean_text(manifest.name).text == manifest.name
         assert clean_text(manifest.description).text == manifest.description
 
 
-@settings(max_examples=200)
-@given(head=_FILES)
-def test_what_is_strictly_valid_is_loaded_by_the_standard_profile_too(head: bytes) -> None:
-    strict = parse_skill(head, folder="pdf", reading=STRICT_READING).manifest
-    if strict is not None:
-        lenient = parse_skill(head, folder="pdf", reading=STANDARD).manifest
-        assert lenient is not None
-        assert (lenient.name, lenient.description, lenient.text) == (strict.name, strict.description, strict.text)
+@given(body=_SPOKEN)
+@example(body="a" * 1_023 + " b")
+def test_description_from_the_instructions_is_clean_too(body: str) -> None:
+    reading = Reading(missing_description=MissingDescription.FIRST_PARAGRAPH)
+    text = body.encode("utf-8", "ignore").decode()
+    manifest = parse_skill(skill_md("name: pdf\n", text), folder="pdf", reading=reading).manifest
+    if manifest is not None:
+        assert clean_text(manifest.description).text == manifest.description != ""
 
 
 _NAMES = st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,8}){0,3}", fullmatch=True)
@@ -178,6 +191,17 @@ _NEARLY_FAULTLESS = _IN_ORDER | st.builds(
     _VALUES,
     st.lists(_FURTHER_LINES, max_size=3).map("".join),
 )
+
+
+@settings(max_examples=300)
+@given(text=_NEARLY_FAULTLESS)
+def test_what_is_strictly_valid_is_loaded_by_the_standard_profile_too(text: str) -> None:
+    strict = parse_skill(skill_md(text), folder="pdf", reading=STRICT_READING).manifest
+    event("valid" if strict else "refused")
+    if strict is not None:
+        lenient = parse_skill(skill_md(text), folder="pdf", reading=STANDARD).manifest
+        assert lenient is not None
+        assert (lenient.name, lenient.description, lenient.text) == (strict.name, strict.description, strict.text)
 
 
 @pytest.mark.slow

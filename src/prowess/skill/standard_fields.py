@@ -47,7 +47,7 @@ def read_name(value: YamlValue | None, *, folder: str, rule: NameRule, complaint
         complaints.add_at("name-empty", "nothing is left of the name", "name", severity=Severity.ERROR)
     elif given and rule is not NameRule.FOLDER_DEFAULT:
         _check_name(name, folder, rule, complaints)
-    return name[:_NAME_HARD_CAP]
+    return name[:_NAME_HARD_CAP].rstrip()
 
 
 def _unmask(name: str, complaints: Complaints) -> str:
@@ -100,11 +100,11 @@ def read_description(value: YamlValue | None, *, body: bytes, reading: Reading, 
 
 def _do_without_description(body: bytes, choice: MissingDescription, complaints: Complaints) -> str:
     if choice is MissingDescription.FIRST_PARAGRAPH:
-        paragraph = find_first_paragraph(body.decode("utf-8", "ignore"))
+        paragraph = complaints.clean("description", find_first_paragraph(body.decode("utf-8", "ignore")))
         if paragraph:
             message = "missing required frontmatter fields: description; the first paragraph stands in"
             complaints.add_at("description-from-body", message, "description")
-            return complaints.clean("description", paragraph)[:MAX_DESCRIPTION_LENGTH]
+            return paragraph[:MAX_DESCRIPTION_LENGTH].rstrip()
     if choice is not MissingDescription.ALLOW:
         message = "missing required frontmatter fields: description"
         complaints.add_at("description-missing", message, "description")
