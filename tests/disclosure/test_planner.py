@@ -155,7 +155,7 @@ def test_level_and_reason_say_what_the_description_is(
         match one.level:
             case Level.FULL:
                 assert one.description == full
-                assert one.reason == "fits" if plan.is_whole else favoured.get(one.skill.id, "fits")
+                assert one.reason == ("fits" if plan.is_whole else favoured.get(one.skill.id, "fits"))
             case Level.SHORTENED:
                 assert full is not None
                 assert one.description is not None

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.policy import Reading
+from prowess.skill.deception import clean_text
 from prowess.skill.reading import parse_skill
 from prowess.sources.mcp.placeholders import MARK, PLACEHOLDER_END, render_placeholder
 from prowess.sources.mcp.wire_frontmatter import matches_frontmatter
@@ -34,6 +35,9 @@ def test_description_is_read_back_as_it_was_listed(description: str) -> None:
     text = render_placeholder({"name": "refunds", "description": description})
     assert text is not None
     judged = parse_skill(text, folder="refunds", reading=Reading())
+    clean = clean_text(description).text
+    assert (judged.manifest.description if judged.manifest else "") == clean
+    assert (judged.manifest is not None) is bool(clean)
     assert judged.manifest is None or judged.manifest.text.rstrip("\n").endswith(MARK)
 
 
