@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -29,7 +30,14 @@ _FOR_SOME_ONLY = frozenset(
 )
 """What only some settings, skills or terminals need."""
 _FOR_SOME_RUNS_ONLY = frozenset(
-    f"prowess.execution.{name}" for name in ("container_sandbox", "environments", "locking", "redaction", "uv_command")
+    f"prowess.execution.{name}"
+    for name in (
+        "engines.container_sandbox",
+        "packages.environments",
+        "packages.locking",
+        "packages.uv_command",
+        "secrecy.redaction",
+    )
 )
 _FOR_RUNS_ONLY = _FOR_SOME_RUNS_ONLY | {"subprocess", "prowess.execution.bubblewrap.bubblewrap_sandbox"}
 _HEAVY = (
@@ -55,6 +63,11 @@ def _modules_after(code: str) -> set[str]:
 
 def _find(loaded: set[str], wanted: frozenset[str]) -> set[str]:
     return {name for name in loaded if name in wanted or name.partition(".")[0] in wanted}
+
+
+@pytest.mark.parametrize("name", sorted(_HEAVY))
+def test_module_that_is_looked_for_is_there(name: str) -> None:
+    assert find_spec(name) is not None
 
 
 def test_import_loads_nothing_but_what_typing_and_importlib_load() -> None:
