@@ -347,7 +347,7 @@ def test_lost_commits_double_nothing(postgres: Cluster, root: Path, loss: Loss) 
     with lossy_proxy(url) as proxy, open_on(proxy.url) as runtime:
 
         def answer(_request: object) -> Answer:
-            proxy.losses = [loss]
+            proxy.lose([loss])
             number = len(model.requests)
             return say("Yes.") if number % 3 == 0 else call("search_skills", f"{number}", query="walls")
 
@@ -355,6 +355,7 @@ def test_lost_commits_double_nothing(postgres: Cluster, root: Path, loss: Loss) 
         chat = open_chat(runtime, model)
         happenings = watch(chat, "One.", "Two.", "Three.")
         assert len(find(happenings, CallEnded)) == 6
+        proxy.expect_all_lost()
         kept = [one for one in happenings if one.number is not None]
         with open_on(url) as other:
             assert list(open_chat(other, ScriptedModel()).happenings()) == kept

@@ -3,7 +3,7 @@
 import select
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from urllib.parse import urlsplit
@@ -26,8 +26,16 @@ class LossyProxy:
         self._server = (parts.hostname, parts.port)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.url = parts._replace(netloc=f"{parts.username}@127.0.0.1:{self._socket.getsockname()[1]}").geturl()
-        self.losses: list[Loss] = []
+        self._losses: list[Loss] = []
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def lose(self, losses: Sequence[Loss]) -> None:
+        """Lose the next COMMITs so; those that were to be lost before have been."""
+        self.expect_all_lost()
+        self._losses = list(losses)
+
+    def expect_all_lost(self) -> None:
+        assert self._losses == []
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
@@ -49,8 +57,8 @@ class LossyProxy:
                     data = end.recv(65536)
                     if not data:
                         return
-                    if end is client and b"COMMIT\0" in data and self.losses:
-                        if self.losses.pop(0) is Loss.ANSWER:
+                    if end is client and b"COMMIT\0" in data and self._losses:
+                        if self._losses.pop(0) is Loss.ANSWER:
                             server.sendall(data)
                             server.recv(65536)
                         return

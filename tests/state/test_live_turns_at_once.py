@@ -154,28 +154,28 @@ def test_lost_commit_is_done_once_and_answered_truly(postgres_url: str, losses: 
     with lossy_proxy(postgres_url) as proxy, closing(SqlStore(PostgresDatabase(proxy.url))) as store:
         store.version()
         turn, question = make_live_turn(), make_question()
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         assert store.claim_turn(turn)
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         beaten = replace(turn, beats=1, draft="{}")
         assert store.beat_turn(user="ann", session="chat", turn="t1", holder="one", at=1.0, draft="{}") == beaten
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         assert store.take_turn(user="ann", session="chat", turn="t1", beats=1, holder="two")
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         assert store.wish_turn(user="ann", session="chat", turn="t1", wish="cancel")
         for asked in (question, make_question("q2")):
-            proxy.losses = list(losses)
+            proxy.lose(losses)
             store.ask_question(asked)
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         answered = replace(question, answer="refuse", answered_by="a", answered_at=2.0)
         choice = {"answer": "refuse", "answered_by": "a"}
         assert store.answer_question(user="ann", session="chat", question="q1", **choice, at=2.0) == answered
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         store.release_turn(user="ann", session="chat", turn="t1", holder="two")
         assert store.live_turns(user="ann") == (replace(beaten, holder="", beats=3, wish="cancel"),)
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         store.end_turn(user="ann", session="chat", turn="t1", holder="", at=3.0)
-        assert proxy.losses == []
+        proxy.expect_all_lost()
         assert (store.live_turns(user="ann"), store.open_questions(user="ann")) == ((), ())
         withdrawn = store.find_question(user="ann", session="chat", question="q2")
         assert withdrawn == replace(make_question("q2"), answer="nobody", answered_at=3.0)

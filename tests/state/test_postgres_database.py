@@ -132,41 +132,41 @@ def test_connection_lost_in_a_transaction_does_the_work_again(postgres: Cluster,
 def test_lost_commit_is_done_once_and_answered_truly(postgres_url: str, losses: list[Loss]) -> None:
     with lossy_proxy(postgres_url) as proxy, closing(SqlStore(PostgresDatabase(proxy.url))) as store:
         before = store.version()
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         assert store.trust("/a", user="ann")
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         assert store.untrust("/a", user="ann")
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         store.set_grant(make_grant())
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         assert store.revoke_grants(user="ann") == 1
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         assert store.activate(make_receipt("r1")) == make_receipt("r1")
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         second = make_receipt("r2", digest="d2", at=2.0)
         assert store.activate(second) == second
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         ended = replace(second, ended_at=3.0)
         assert store.deactivate(user="ann", session="chat", skill="core:pdf", at=3.0) == ended
         for run in (make_run(), end_run(make_run())):
-            proxy.losses = list(losses)
+            proxy.lose(losses)
             store.record_run(run)
         for power in ("network", "secret:KEY"):
-            proxy.losses = list(losses)
+            proxy.lose(losses)
             store.set_grant(make_grant(act=Act.RUN, powers=(power,)))
         for number in (1, 2):
-            proxy.losses = list(losses)
+            proxy.lose(losses)
             events = make_events(2 * number - 1, 2 * number, turn=f"t{number}")
             assert store.append_events(user="ann", session="chat", events=events)
             for turn in (make_turn(f"t{number}"), end_turn(make_turn(f"t{number}"))):
-                proxy.losses = list(losses)
+                proxy.lose(losses)
                 store.record_turn(turn)
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         assert store.name_conversation(user="ann", session="chat", title="Taxes")
         assert store.append_events(user="ann", session="other", events=make_events(1, 3))
-        proxy.losses = list(losses)
+        proxy.lose(losses)
         assert store.forget_conversation(user="ann", session="other")
-        assert proxy.losses == []
+        proxy.expect_all_lost()
         assert store.events(user="ann", session="chat") == make_events(1, 2, turn="t1") + make_events(3, 4, turn="t2")
         assert [(one.title, one.turns) for one in store.conversations(user="ann")] == [("Taxes", 2)]
         assert set(store.turns(user="ann")) == {end_turn(make_turn("t1")), end_turn(make_turn("t2"))}
