@@ -494,10 +494,11 @@ def test_somebody_who_never_stops_changing_files_does_not_hold_the_answer_back(t
     ) as restless:
         try:
             assert restless.stdout is not None
-            restless.stdout.readline()
+            assert restless.stdout.readline() == "ready\n"
             settings = load_settings(environ={"HOME": str(tmp_path)})
             with Runtime.open(settings, skills=[tmp_path / "skills"]) as runtime:
                 for _ in range(5):
                     assert runtime.catalog().names() == ("a",)
+            assert restless.poll() is None
         finally:
             restless.kill()

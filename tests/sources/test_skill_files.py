@@ -334,13 +334,14 @@ def test_folder_swapped_for_a_link_while_it_is_read_never_gives_a_file_from_outs
         swapper.stdout.readline()
         seen: set[SkillFile] = set()
         end = time.monotonic() + 1.5
-        rounds = 0
+        whole, disturbed = 0, 0
         while time.monotonic() < end:
-            found = read_skill_files(str(skill))
-            seen |= {file for file in found.files if file.path.startswith(b"scripts/")}
-            rounds += 1
+            files = {file for file in read_skill_files(str(skill)).files if file.path.startswith(b"scripts/")}
+            seen |= files
+            whole, disturbed = whole + (files == honest), disturbed + (files != honest)
+        assert swapper.poll() is None
     finally:
         swapper.kill()
         swapper.communicate()
-    assert rounds > 10
-    assert seen <= honest
+    assert seen == honest
+    assert min(whole, disturbed) > 10

@@ -45,6 +45,8 @@ def answer(request: dict[str, Any], script: dict[str, Any]) -> None:
         case "initialize":
             say(request, result=introduce(script))
         case "skills/list":
+            if script["pause_at"] == method:
+                time.sleep(script["pause"])
             say(request, result=page(script, params.get("cursor")))
         case "skills/get":
             found = [one for one in script["gets"] or script["entries"] if one["uri"] == params["uri"]]

@@ -50,12 +50,13 @@ def test_list_that_waits_for_a_long_fetch_notes_no_failure(tmp_path: Path) -> No
 def test_list_has_its_whole_time_after_it_has_waited(tmp_path: Path) -> None:
     acted = Acted(tmp_path / "acme")
     acted.add("skill://refunds")
+    acted.change(pause=1.5, pause_at="skills/list")
     held, ended = threading.Event(), threading.Event()
 
     def hold() -> None:
         with hold_lock(Mirror(str(acted.mirror)).lock, Hold.ALONE):
             held.set()
-            time.sleep(2.5)
+            time.sleep(2.0)
         ended.set()
 
     holding = threading.Thread(target=hold)
