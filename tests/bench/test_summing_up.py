@@ -85,6 +85,7 @@ def test_comparison_has_ours_the_peers_and_the_median() -> None:
 def test_readme_says_what_the_figures_say() -> None:
     figures = json.loads((README.parent / "bench" / "figures.json").read_text(encoding="utf-8"))
     text = README.read_text(encoding="utf-8")
+    assert BEGIN in text
     assert place_comparison(text, render_comparison_block(figures)) == text
 
 

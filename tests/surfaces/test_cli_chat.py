@@ -1,7 +1,6 @@
 """`prowess chat` for scripts: one turn, its events as JSON, and questions that come through a pipe."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -67,10 +66,12 @@ def test_message_may_come_through_a_pipe(skills: Path) -> None:
     assert (outcome.status, outcome.stdout) == (0, "painting is active. What should be done with it?\n")
 
 
-def test_one_turn_without_a_session_is_not_kept(skills: Path) -> None:
-    run("--skills", "skills", "chat", "--print", "hello")
+def test_one_turn_without_a_session_is_not_kept(home: Home, skills: Path) -> None:
+    assert run("--skills", "skills", "chat", "--print", "hello 4d1f").status == 0
     assert call("sessions", "--json").json == {"sessions": []}
-    assert not (skills.parent / "home").exists()
+    written = b"".join(file.read_bytes() for file in home.prowess.rglob("*") if file.is_file())
+    assert b"offline" in written  # The turn is counted.
+    assert b"4d1f" not in written
 
 
 def test_conversation_goes_on_in_another_process(skills: Path) -> None:
@@ -328,4 +329,4 @@ def test_closed_standard_input_is_an_empty_pipe(skills: Path) -> None:
 def test_profile_that_keeps_no_conversation_does_not_offer_to_come_back(skills: Path) -> None:
     outcome = run("--profile", "workspace", "--skills", "skills", "chat", piped="hello\n")
     assert (outcome.status, outcome.stderr) == (0, "")
-    assert os.path.exists(skills)
+    assert outcome.stdout.startswith(_OFFLINE)

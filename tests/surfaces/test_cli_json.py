@@ -559,7 +559,8 @@ def test_doctor_says_what_the_model_of_the_settings_lacks(home: Home, monkeypatc
 @pytest.mark.slow
 def test_doctor_loads_no_library_of_models(home: Home) -> None:
     code = "import sys; from prowess.surfaces.cli.main import main; sys.argv = ['prowess', 'doctor']\n"
-    code += "try: main()\nexcept SystemExit: pass\nprint('LOADED', *({'pydantic_ai', 'openai'} & set(sys.modules)))"
+    code += "try: main()\nexcept SystemExit as leave: assert not leave.code\n"
+    code += "print('LOADED', *({'pydantic_ai', 'openai'} & set(sys.modules)))"
     environment = {**os.environ, "OPENAI_API_KEY": "secret-4d1f", "PROWESS_MODEL": "openai:gpt"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.splitlines()[-1] == "LOADED"

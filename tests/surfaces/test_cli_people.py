@@ -38,7 +38,9 @@ def test_list_of_nothing_says_where_it_looked(home: Home) -> None:
 
 
 def test_list_says_that_skills_are_switched_off(home: Home) -> None:
-    assert call("--profile", "remcochat", "list").stdout == ""
+    outcome = call("--profile", "remcochat", "list")
+    assert outcome.stdout == ""
+    assert outcome.stderr == "No skills: they are switched off. Set enabled = true in the settings.\n"
 
 
 def test_show_prints_what_is_known(home: Home) -> None:

@@ -151,6 +151,7 @@ class _Visitor:
                 wanted.discard(event)
                 if not wanted:
                     return
+            raise AssertionError(f"nothing was heard of {wanted}")
 
 
 def _name(message: Any) -> Any:

@@ -78,6 +78,8 @@ def test_answers_of_other_profiles_fit(home: Home, profile: str) -> None:
 
     async def work(client: Client) -> None:
         schemas = {tool.name: tool.output_schema or {} for tool in (await client.list_tools()).tools}
+        assert schemas
+        assert all(schemas.values())
         for given in ({"name": "greet"}, {"name": "nobody"}, {"name": "greet", "path": "notes.md"}, {}):
             for tool, schema in schemas.items():
                 jsonschema.validate((await client.call_tool(tool, given)).structured_content, schema)

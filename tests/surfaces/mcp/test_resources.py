@@ -185,11 +185,12 @@ def test_changes_are_told_to_those_who_listen(runtime: Runtime, skills: Path) ->
             (skills / "greet/references/guide.md").write_text("# Other guide\n")
             assert await anext(aiter(events)) == ResourceUpdated(uri)
             write_skill(skills, "new-one")
-            seen: set[type[Any]] = set()
+            unheard: set[type[Any]] = {ToolsListChanged, PromptsListChanged, ResourcesListChanged}
             async for event in events:
-                seen.add(type(event))
-                if seen >= {ToolsListChanged, PromptsListChanged, ResourcesListChanged}:
+                unheard.discard(type(event))
+                if not unheard:
                     break
+            assert unheard == set()
 
     with_client(work, connect(runtime, mode=MODERN))
 
