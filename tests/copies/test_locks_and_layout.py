@@ -1,6 +1,7 @@
 """Where things lie in a home, and the locks that lie there."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,8 @@ print(json.dumps(try_lock(sys.argv[1], Hold.SHARED) is None))
     with hold_lock(lock, Hold.ALONE):
         assert ask_child(script, lock) is True
     assert ask_child(script, lock) is False
+    handle = take_lock(lock, Hold.ALONE)
+    with subprocess.Popen(["sleep", "60"], close_fds=False) as child:
+        os.close(handle)  # As at the end of a process: nobody lets go of the lock by name.
+        assert ask_child(script, lock) is False
+        child.kill()

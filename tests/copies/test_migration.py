@@ -192,14 +192,27 @@ def test_kill_at_every_call_is_made_good_by_the_next_run(tmp_path: Path, call: s
             return
 
 
+_MIGRATE_WITH_OTHERS = _MIGRATE.replace("apply_migration(", "print(flush=True)\nsys.stdin.read()\napply_migration(")
+
+
 @pytest.mark.slow
-def test_two_migrations_at_once_move_everything_once(layout: Layout, old: Path) -> None:
-    for number in range(50):
+def test_migrations_at_once_move_everything_once(layout: Layout, old: Path) -> None:
+    for number in range(300):
         write_skill(old, f"skill-{number}")
     before = draw(old)
-    children = [subprocess.Popen([sys.executable, "-c", _MIGRATE, layout.home]) for _ in range(3)]
-    assert [child.wait(60) for child in children] == [0, 0, 0]
-    assert draw(old / "personal") == before
+    command = [sys.executable, "-c", _MIGRATE_WITH_OTHERS, layout.home]
+    children = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(3)]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"\n"
+    for child in children:  # All of them begin now.
+        assert child.stdin is not None
+        child.stdin.close()
+    statuses: list[int] = []
+    for child in children:
+        with child:
+            statuses.append(child.wait(60))
+    assert (statuses, draw(old / "personal")) == ([0, 0, 0], before)
 
 
 @pytest.mark.slow

@@ -353,7 +353,7 @@ answers = [subprocess.run(["unshare", "--user", "true"], capture_output=True).re
 answers.append(subprocess.run(["sh", "-c", "unshare --user true"], capture_output=True).returncode)
 print(json.dumps(answers))
 """
-    assert _run_under(_get_filter(network=True), script) == [1, 1]
+    assert (_run_under(b"", script), _run_under(_get_filter(network=True), script)) == ([0, 0], [1, 1])
 
 
 _INT_80 = """
@@ -381,10 +381,14 @@ def test_bubblewrap_loads_the_filter() -> None:
     handle = os.memfd_create("filter")
     os.write(handle, _get_filter(network=False))
     statuses: list[int] = []
-    for command in (["true"], ["unshare", "--user", "true"]):
+    for options, command in (
+        (["--seccomp", str(handle)], ["true"]),
+        (["--seccomp", str(handle)], ["unshare", "--user", "true"]),
+        ([], ["unshare", "--user", "true"]),
+    ):
         os.lseek(handle, 0, os.SEEK_SET)
-        bubblewrap = ["bwrap", "--ro-bind", "/", "/", "--seccomp", str(handle)]
+        bubblewrap = ["bwrap", "--ro-bind", "/", "/", *options]
         done = subprocess.run([*bubblewrap, *command], pass_fds=[handle], capture_output=True, check=False)
         statuses.append(done.returncode)
     os.close(handle)
-    assert statuses == [0, 1]
+    assert statuses == [0, 1, 0]

@@ -3,6 +3,8 @@
 import json
 import shutil
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,10 @@ def set_clock(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("FAKETIME_DONT_FAKE_MONOTONIC", "1")  # Which no setting of the clock changes.
     if request.param == "disk-keeps-its-clock":
         monkeypatch.setenv("NO_FAKE_STAT", "1")
+    clock.write_text("-1d\n")
+    ask = [sys.executable, "-c", "import time; print(time.time())"]
+    told = float(subprocess.run(ask, capture_output=True, text=True, check=True).stdout)
+    assert 86_000 < time.time() - told < 86_800
     return clock
 
 

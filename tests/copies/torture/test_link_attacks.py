@@ -14,28 +14,29 @@ pytestmark = [pytest.mark.slow, pytest.mark.requirement("K5", "R75", "R99")]
 
 _SYNCS = 25
 _SECRET = b"the-secret-that-must-not-leave"
+_ENVIRONMENT = Path("/proc/self/environ").read_bytes()[:64]
+"""As the process began with it: the kernel does not show there what is set later."""
 
 
-def test_no_byte_from_outside_arrives_in_a_copy_while_links_are_swapped_into_a_skill(
-    quick_disk: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_byte_from_outside_arrives_in_a_copy_while_links_are_swapped_into_a_skill(quick_disk: Path) -> None:
+    assert len(_ENVIRONMENT) == 64
     place, secrets = Place(quick_disk / "place"), quick_disk / "secrets"
     secrets.mkdir()
     (secrets / "secret.txt").write_bytes(_SECRET)
     (quick_disk / "outside.txt").write_bytes(_SECRET)
-    monkeypatch.setenv("PROWESS_TEST_SECRET", _SECRET.decode())  # For /proc/self/environ.
     files = {"number.txt": "1", "data/inner.txt": "1", "data/secret.txt": "mine"}
     skill = write_skill(place.skills, "attacked", files=files)
     write_skill(place.skills, "steady")
     before = snapshot(secrets), snapshot(quick_disk / "outside.txt")
     place.sync()
+    met: list[object] = []
     with place.open() as runtime, acting(1, "swap_sources", skill, secrets) as (attacker,):
         for _ in range(_SYNCS):
-            runtime.sync(verify=True)
-            place.sync()
+            met += [*runtime.sync(verify=True).skipped, *place.sync().skipped]
             assert _find_secret(place.home) == []
             assert (place.active / "project--steady" / "SKILL.md").exists()
         assert ask_actor(attacker)["count"] > _SYNCS
+    assert met
     assert (snapshot(secrets), snapshot(quick_disk / "outside.txt")) == before
     place.expect_mended()
 
@@ -58,7 +59,9 @@ def test_the_users_own_skills_stay_whole_while_links_to_them_are_swapped_into_th
             assert snapshot(place.personal) == before
         assert ask_actor(attacker)["count"] > _SYNCS
     assert failures < _SYNCS
-    for aside in place.active.parent.glob("aside-*"):
+    asides = list(place.active.parent.glob("aside-*"))
+    assert len(asides) > _SYNCS  # So often a copy was taken away, or the link that stood there.
+    for aside in asides:
         aside.unlink() if aside.is_symlink() else shutil.rmtree(aside)
     place.expect_mended()
     assert snapshot(place.personal) == before
@@ -66,4 +69,4 @@ def test_the_users_own_skills_stay_whole_while_links_to_them_are_swapped_into_th
 
 def _find_secret(folder: Path) -> list[str]:
     files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return [str(path) for path in files if _SECRET in path.read_bytes()]
+    return [str(path) for path in files if any(one in path.read_bytes() for one in (_SECRET, _ENVIRONMENT))]
