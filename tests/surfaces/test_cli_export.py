@@ -485,7 +485,7 @@ def test_skill_of_a_server_goes_nowhere_unless_somebody_agreed(home: Home, acted
     assert [one["id"] for one in report["left_out"]] == ["mcp:acme/billing/refunds"]
     assert "nobody has agreed to it as it is now" in report["left_out"][0]["reason"]
     assert [skill for one in report["written"] for skill in one["skills"]] == []
-    assert "refunds" not in "".join(str(path) for path in home.project.rglob("*"))
+    assert [path for path, (_, content) in show_tree(home.project).items() if "refunds" in f"{path}{content}"] == []
     assert export("--to", to, "--skill", "refunds", status=1)["left_out"] == report["left_out"]
 
 

@@ -559,10 +559,20 @@ def test_nothing_that_a_skill_says_acts_in_a_page(browser: Browser, home: Home, 
     with Visitor.at(browser, servers.start()) as visitor:
         page = visitor.open()
         send(page, "/hostile Read assets/a.svg and assets/a.html of it.")
+        expect(cards(page, "activate")).to_have_count(1)
+        expect(cards(page, "read")).to_have_count(2)
         finished(page)
-        for path in ("/skills", "/skills/agents--hostile", "/budget", "/chat/" + page.url.rpartition("/")[2]):
+        chat = "/chat/" + page.url.rpartition("/chat/")[2]
+        for path in (
+            "/skills",
+            "/skills/agents--hostile",
+            "/skills/agents--hostile/files/assets/a.svg",
+            "/budget",
+            chat,
+        ):
             shown = visitor.open(path)
             shown.wait_for_load_state("load")
+            expect(shown.locator("main")).to_contain_text("document.title=")  # What could act is there.
             assert not shown.title().isdigit()
             assert shown.locator("img[src^=http], img[src=x], script:not([src])").count() == 0
             assert shown.locator("a[href^='javascript:']").count() == 0

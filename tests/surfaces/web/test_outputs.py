@@ -50,20 +50,27 @@ def test_output_of_a_run_is_downloaded_and_never_shown(server: RunningServer) ->
         assert f"/api/runs/{data['run']}/outputs/deep/a%20b.html" in page
 
 
-def test_nothing_but_outputs_is_found_there(server: RunningServer) -> None:
+def _ask(server: RunningServer, path: str) -> tuple[bytes, bytes]:
+    """Return the first line and the body of what comes of a path, which no client makes straight before."""
+    host, bearer = f"Host: 127.0.0.1:{server.port}", f"Authorization: Bearer {server.token}"
+    answer = server.exchange("\r\n".join((f"GET {path} HTTP/1.1", host, bearer, "Connection: close", "", "")).encode())
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return head.partition(b"\r\n")[0], body
+
+
+def test_nothing_but_outputs_is_found_there(server: RunningServer, home: Home) -> None:
     with server.client() as client:
         run = _run(client)["run"]
-        for path in (
-            "",
-            "deep",
-            "../../../prowess.toml",
-            "%2e%2e/%2e%2e/state.db",
-            "none",
-            "deep/a b.html/x",
-            "/etc/passwd",
-        ):
-            answer = client.get(f"{server.origin}/api/runs/{run}/outputs/{path}")
-            assert (path, answer.status_code) == (path, 404)
-            assert "error" in answer.json()
-        for other in ("0" * 32, "..", "%2e%2e", "a" * 500):
-            assert client.get(f"/api/runs/{other}/outputs/deep/a b.html").status_code in (404, 405)
+    users = home.prowess / "users"
+    assert (users / "local" / "runs" / str(run) / "deep" / "a b.html").is_file()
+    for folder in (users / "local" / "runs", users / "local", users, home.prowess):
+        (folder / "secret.txt").write_text("hush")
+    ups = [f"{up * levels}secret.txt" for levels in range(1, 5) for up in ("../", "%2e%2e/", "..%2f")]
+    for path in ("", "deep", *ups, *(f"deep/../{up}" for up in ups), "none", "deep/a%20b.html/x", "/etc/passwd"):
+        status, body = _ask(server, f"/api/runs/{run}/outputs/{path}")
+        assert (path, status, b"hush" in body) == (path, b"HTTP/1.1 404 Not Found", False)
+        assert b'"error"' in body
+    for other in ("0" * 32, ".", "%2e", "..", "%2e%2e", "..%2f..", "a" * 500):
+        status, body = _ask(server, f"/api/runs/{other}/outputs/secret.txt")
+        assert (other, status, b"hush" in body) == (other, b"HTTP/1.1 404 Not Found", False)
+    assert _ask(server, f"/api/runs/{run}/outputs/deep/a%20b.html") == (b"HTTP/1.1 200 OK", b"<b>hello</b>")

@@ -253,6 +253,7 @@ def test_no_path_leads_out_of_a_skill(browser: Browser, agents: Path, path: str)
     answer = browser.ask(f"/api/skills/pdf-fill/files/{path}")
     assert answer.status_code in {400, 404}
     assert "secret" not in answer.text.replace("secret.txt", "")
+    assert browser.ask("/api/skills/pdf-fill/files/references/guide.md").content == b"# Guide\n"
 
 
 def test_link_inside_the_skill_is_followed(browser: Browser, agents: Path) -> None:
@@ -577,10 +578,12 @@ def test_paths_of_the_host_stay_on_the_host(home: Home, agents: Path) -> None:
             for name in ("pdf-fill", "user--scheduling", "of-project")
             for part in ("", "/files", "/problems", "/why", "/versions", "/content")
         ]
-        texts = [ejected.text, *(browser.ask(path).text for path in asked)]
-    assert not [text for text in texts if place in text]
+        answers = {"": ejected, **{path: browser.ask(path) for path in asked}}
+    assert {path: answer.status_code for path, answer in answers.items()} == dict.fromkeys(answers, 200)
+    assert [path for path, answer in answers.items() if place in answer.text] == []
     with open_browser() as browser:
-        assert browser.get("/api/skills/pdf-fill")["path"] == str(agents / "pdf-fill")
+        told = [path for path in asked if place in browser.ask(path).text]
+    assert {"/api/skills", "/api/trust", "/api/skills/faulty/why", "/api/skills/of-project"} <= set(told)
 
 
 def test_script_in_names_and_texts_travels_as_plain_data(browser: Browser, agents: Path) -> None:

@@ -127,11 +127,12 @@ def test_list_is_fetched_for_changes_of_skills_and_not_of_conversations(visitor:
     fetched: list[str] = []
     page.on("request", lambda request: fetched.append(request.url) if "fragment=table" in request.url else None)
     send(chat, "Again.")
-    finished(chat)
+    expect(chat.locator("#blocks .end")).to_have_count(2)
     page.wait_for_timeout(1_500)
     assert fetched == []
     write_skill(agents, "flooring", description="Lays floors. Use for floors.")
     expect(page.locator("table")).to_contain_text("flooring")
+    assert fetched
 
 
 def test_skill_of_an_untrusted_project_appears_with_the_way_to_trust_it(visitor: Visitor, home: Home) -> None:

@@ -47,6 +47,10 @@ def test_mention_is_not_completed_where_it_would_be_plain_text(visitor: Visitor,
     page.wait_for_timeout(300)
     assert asked == []
     expect(page.locator("#completions")).to_be_hidden()
+    page.fill("#message", "")
+    page.locator("#message").press_sequentially("/sched")
+    expect(page.locator("#completions")).to_be_visible()
+    assert asked
 
 
 def _begin_to_rename(page: Page, name: str) -> None:
