@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tarfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -584,8 +583,9 @@ def test_containers_of_dead_processes_are_removed_and_no_others(kit: Kit, keep: 
     folder.mkdir()
     sandbox = kit.make()
     assert sandbox.run(_shell("true"), keep=keep).exit_status == 0
-    _wait_for(lambda: sorted(kit.list_runs()) == sorted(names[1:]) and not folder.exists())
+    _wait_for(lambda: names[0] not in kit.list_runs() and not folder.exists())
     sandbox.close()
+    assert sorted(kit.list_runs()) == sorted(names[1:])
     kit.real.remove_containers()
 
 
@@ -646,7 +646,7 @@ def test_spare_that_shows_a_folder_which_was_replaced_is_not_used(
     (folder / "old").touch()
     job = _shell(f"ls {SHARED_SKILLS}", mounts=(make_skills_mount(str(folder)),))
     assert sparing.run(job, keep=keep).stdout.content == b"old\n"
-    _settle(sparing)
+    assert len(_settle(sparing)) == 1
     folder.rename(tmp_path / "before")
     folder.mkdir()
     (folder / "new").touch()
@@ -655,7 +655,7 @@ def test_spare_that_shows_a_folder_which_was_replaced_is_not_used(
 
 def test_spare_that_somebody_has_removed_is_not_used(kit: Kit, sparing: ContainerSandbox, keep: str) -> None:
     sparing.run(_shell("true"), keep=keep)
-    _settle(sparing)
+    assert len(_settle(sparing)) == 1
     kit.real.remove_containers()
     time.sleep(0.5)
     assert sparing.run(_shell("echo x"), keep=keep).stdout.content == b"x\n"
@@ -668,9 +668,10 @@ def test_spare_that_waits_for_long_is_dropped(kit: Kit) -> None:
     programs = HostPrograms(command, programs=())
     shape = Shape(programs.get(), programs.list_mounts(network=False), "/output", network=False, limits=RunLimits())
     programs.supply(shape.image)
-    spares = SpareContainers(lambda wanted: JobContainer(wanted, command, guard), idle_seconds=0.3)
+    spares = SpareContainers(lambda wanted: JobContainer(wanted, command, guard), idle_seconds=2.0)
     spares.prepare(shape)
     spares.settle()
+    assert [*spares.names] == kit.list_runs() != []
     _wait_for(lambda: (spares.names, kit.list_runs()) == ((), []))
     assert spares.take(shape) is None
     spares.close()
@@ -680,7 +681,7 @@ def test_spare_that_waits_for_long_is_dropped(kit: Kit) -> None:
 def test_fork_uses_no_spare_of_its_parent(kit: Kit, sparing: ContainerSandbox, keep: str) -> None:
     sparing.run(_shell("true"), keep=keep)
     names = _settle(sparing)
-    assert threading.active_count() >= 1
+    assert len(names) == 1
     child = os.fork()
     if child == 0:
         status = 1

@@ -594,22 +594,35 @@ def test_waiting_ends_when_the_code_is_not_wanted_any_more(session: str) -> None
     workers.close()
 
 
-def test_nothing_outlives_a_process_that_is_killed() -> None:
-    script = (
-        "from prowess.execution.inline.python_workers import PythonWorkers\n"
-        "from prowess.execution.inline.outcomes import SnippetLimits\n"
-        "print('ready', flush=True)\n"
-        "PythonWorkers(SnippetLimits(seconds=3)).run('while True: pass', session='a', functions={})\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    process.stdout.readline()
-    deadline = time.monotonic() + 10
-    while not (pids := _find_workers(process.pid)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.kill()
-    process.communicate()
+_TO_BE_KILLED = """
+import sys, time
+from prowess.execution.inline.outcomes import SnippetLimits
+from prowess.execution.inline.python_workers import PythonWorkers
+from prowess.execution.inline.snippets import Function
+
+def tell(given):
+    print("called", flush=True)
+    time.sleep(0 if given else 3_600)
+    return ""
+
+functions = {"f": Function(("goes_on",), tell)}
+PythonWorkers(SnippetLimits(seconds=float(sys.argv[1]))).run(sys.argv[2], session="a", functions=functions)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "seconds"),
+    [("f()", 3_600), ("f(True)\nwhile True: pass", 2)],
+    ids=["at once while it waits for a function", "at its time limit while it computes"],
+)
+def test_worker_of_a_process_that_is_killed_ends(code: str, seconds: float) -> None:
+    command = [sys.executable, "-c", _TO_BE_KILLED, str(seconds), code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"called\n"
+        pids = _find_workers(process.pid)
+        process.kill()
+    assert pids
     assert _wait_until_none_is_left(pids)
 
 
