@@ -74,7 +74,23 @@ def _work(body: dict[str, Any]) -> Reply:
         return fail(401)
     if "Dig for ever." in messages:
         return hang() + say("Dug.")
-    return (hang(0.7) if "Dig slowly." in messages else Reply()) + say("Dug.")
+    return say("Dug.")
+
+
+@pytest.fixture
+def served_in_turn(home: Home, deep: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    """A model that takes its time for each subagent, and a test fails that asks it for two of them at once."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+    def work(body: dict[str, Any]) -> Reply:
+        for other in server.requests:
+            if other.body is not body and not other.answered.wait(0.2):
+                server.faults.append("two subagents were at work at once")
+        return hang(0.7) + say("Dug.")
+
+    with ScriptedServer(work) as server:
+        home.write_settings(f'model = "openai-chat:scripted"\nmodel_url = "{server.url}"\n')
+        yield server
 
 
 @pytest.fixture(params=[LEGACY, MODERN])

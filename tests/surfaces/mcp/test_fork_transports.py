@@ -48,13 +48,13 @@ def test_cancelled_call_ends_its_subagent_that_works(served: ScriptedServer, mod
     assert (_text(result), result.is_error) == ("Dug.", False)
 
 
-@pytest.mark.usefixtures("served")
+@pytest.mark.usefixtures("served_in_turn")
 def test_clients_of_one_session_have_subagents_work_one_after_the_other() -> None:
     run("grants", "--allow", "deep")
     results: list[str] = []
 
     async def dig(client: Client) -> None:
-        results.append(_text(await _dig(client, "Dig slowly.")))
+        results.append(_text(await _dig(client)))
 
     async def work(client: Client) -> None:
         async with connect_http(url, mode=LEGACY) as other, anyio.create_task_group() as tasks:

@@ -206,7 +206,7 @@ def test_wrong_arguments_are_refused_before_anybody_is_asked(
     assert served.requests == []
 
 
-def test_subagents_that_are_wanted_at_once_work_one_after_the_other(served: ScriptedServer, mode: str) -> None:
+def test_subagents_that_are_wanted_at_once_work_one_after_the_other(served_in_turn: ScriptedServer, mode: str) -> None:
     results: list[types.CallToolResult] = []
 
     async def dig(client: Client) -> None:
@@ -220,7 +220,7 @@ def test_subagents_that_are_wanted_at_once_work_one_after_the_other(served: Scri
     with Runtime.open() as runtime:
         with_client(work, connect(runtime, mode=mode, person=Person(["allow-once"] * 3)))
     assert [(_text(result), result.is_error) for result in results] == [("Dug.", False)] * 3
-    assert len(served.requests) == 3
+    assert len(served_in_turn.requests) == 3
 
 
 def test_cancelled_call_takes_its_subagent_and_the_question_along(served: ScriptedServer) -> None:
