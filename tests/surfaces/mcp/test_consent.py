@@ -79,12 +79,16 @@ def test_no_is_a_result_and_only_a_refusal_sticks(wary: Runtime, mode: str, answ
     assert len(wary.grants()) == (answer == "refuse")
 
 
-def test_answer_that_is_none_counts_as_nobody(wary: Runtime, mode: str) -> None:
+def test_answer_that_is_none_is_no_yes(wary: Runtime, mode: str) -> None:
+    """Where the answer comes with the request again, it is asked for once more until there is one."""
+
     async def work(client: Client) -> types.CallToolResult:
         return await _use(client)
 
     person = Person(["perhaps", "perhaps", "cancel"])
-    assert _code(with_client(work, connect(wary, mode=mode, person=person))) in ("consent-needed", "refused")
+    code = _code(with_client(work, connect(wary, mode=mode, person=person)))
+    assert (code, len(person.asked)) == (("consent-needed", 1) if mode == LEGACY else ("refused", 3))
+    assert wary.receipts() == ()
 
 
 def test_client_that_cannot_ask_is_told_by_what_command_to_agree(wary: Runtime, mode: str) -> None:
