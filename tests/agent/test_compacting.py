@@ -476,7 +476,7 @@ def test_refused_conversation_becomes_much_shorter_though_it_was_thought_to_fit(
         chat = open_chat(runtime, model)
         happenings = watch(chat, *([LONG] * 20))
     assert find(happenings, Failed) == []
-    assert len(refused) < 8
+    assert 0 < len(refused) < 8
 
 
 # What stays

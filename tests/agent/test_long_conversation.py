@@ -143,4 +143,4 @@ def test_catalog_that_changes_leaves_the_prompt_until_the_next_compaction(root: 
         seen = anyio.run(lead)
     changed = [turn for turn, (is_new, _) in enumerate(seen, 1) if is_new]
     compacted = [turn for turn, (_, is_compacted) in enumerate(seen, 1) if is_compacted and turn >= 30]
-    assert changed == compacted[:1]
+    assert changed == compacted[:1] != []

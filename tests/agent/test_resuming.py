@@ -415,6 +415,7 @@ def test_turn_is_resumed_twice(runtime: Runtime, other: Runtime, tmp_path: Path)
 
 def test_of_two_that_resume_at_once_one_has_the_turn(runtime: Runtime, other: Runtime, whole: Chat) -> None:
     """Whichever way they meet: the one that is too late is refused, or finds that the turn was taken from it."""
+    late: list[str] = []
     for number in range(20):
         chats = [
             open_chat(one, Steady(), f"race-{number}", tools=[make_note(Path("/dev/null"))]) for one in (runtime, other)
@@ -441,6 +442,8 @@ def test_of_two_that_resume_at_once_one_has_the_turn(runtime: Runtime, other: Ru
         assert len([one for told in heard for one in told if one.number and isinstance(one.event, Done)]) >= 1
         assert_whole(runtime, chats[0])
         assert len(find(chats[0].happenings(), Resumed)) + len(refused) <= 2
+        late += [*refused, *lost]
+    assert late
 
 
 def test_whoever_is_too_late_to_resume_is_refused_before_anything_happens(other: Runtime, whole: Chat) -> None:

@@ -161,11 +161,11 @@ def test_grants_of_a_fork_are_gone_however_it_ends(runtime: Runtime) -> None:
             raise ZeroDivisionError
 
     for watchers, child in (((), _shipped), ((), _fail), ((explode,), _shipped)):
-        chat = open_chat(
-            runtime, cast(calling("deploy"), deploy=child), None, asker=Person(Said.ALLOW_ONCE), watchers=watchers
-        )
+        person = Person(Said.ALLOW_ONCE)
+        chat = open_chat(runtime, cast(calling("deploy"), deploy=child), None, asker=person, watchers=watchers)
         with suppress(ValueError, ZeroDivisionError):
             watch(chat, "Go.")
+        assert len(forks_of(list(chat.happenings()))) == person.count == 1
         assert (runtime.grants(), runtime.sessions()) == ((), ())
 
 

@@ -44,4 +44,5 @@ def wait_for_all(processes: Iterable[subprocess.Popen[str]]) -> list[str]:
     ends = [process.communicate(timeout=120) for process in waiting]
     complaints = "\n".join(error for _, error in ends if error)
     assert not complaints, complaints
+    assert [process.returncode for process in waiting] == [0] * len(waiting)
     return [output for output, _ in ends]

@@ -65,6 +65,7 @@ def test_question_says_what_the_skill_is_called_with(runtime: Runtime) -> None:
     session = runtime.session("chat", asker=person)
     call = {"name": "alpha", "arguments": "send it  to Bob"}
     session.call("activate_skill", call)
+    assert person.count == 1
     for question in (*person.questions, session.question("activate_skill", call)):
         assert question is not None
         assert (question.arguments, question.forks) == (("send it  to Bob",), False)
@@ -86,6 +87,7 @@ def test_question_of_a_fork_says_so_with_its_prompt(runtime: Runtime) -> None:
     session = runtime.session("chat", asker=person, forker=_NoFork())
     call = {"name": "alpha", "arguments": "Delete all.", "run_in": "fork"}
     assert session.call("activate_skill", call).is_error
+    assert person.count == 1
     for question in (*person.questions, session.question("activate_skill", call)):
         assert question is not None
         assert (question.arguments, question.forks) == (("Delete all.",), True)
@@ -98,7 +100,7 @@ def test_consent_to_a_fork_is_none_to_the_same_words_in_the_conversation(runtime
     assert question is not None
     here = {"name": "alpha", "arguments": "Go.", "run_in": "here"}
     result = session.call("activate_skill", here, confirmation=Confirmation(question.id, Answer.ALLOW_ONCE))
-    assert result.is_error
+    assert (result.is_error, result.data["error"]["code"]) == (True, "confirmation-mismatch")
 
 
 @pytest.mark.requirement("K1")

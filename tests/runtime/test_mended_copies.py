@@ -374,6 +374,7 @@ def test_fork_during_a_sync_keeps_no_lock(skills: Path, workshop: Path) -> None:
         runtime.sync(progress=fork)
         try:
             for lock in ("versions.lock", "in-use.lock", "users/local/active/lock"):
+                assert (workshop / lock).exists()
                 taken = try_lock(str(workshop / lock), Hold.ALONE)
                 assert taken is not None, lock
                 release_lock(taken)
@@ -695,17 +696,21 @@ def test_pin_of_a_skill_that_changes_all_the_time_is_a_whole_version(
         nonlocal changes
         while not done.is_set():
             change(file, changes := changes + 1)
+            time.sleep(0.005 if changes % 20 == 0 else 0)  # Now and then there is time for a whole version.
 
     thread = threading.Thread(target=restless)
     with Runtime.open() as runtime:
         session = runtime.session("chat")
         thread.start()
+        pinned = 0
         try:
-            while changes < 2_000:
+            while changes < 2_000 or not pinned:
+                assert changes < 100_000
                 if synced == "synced":
                     session.sync()
                 with suppress(SkillChanged), session.pin("foo") as pin:
                     assert digest_of(Path(pin.folder)) == pin.digest
+                    pinned += 1
         finally:
             done.set()
             thread.join()
