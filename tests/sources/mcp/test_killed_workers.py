@@ -2,7 +2,10 @@
 
 import os
 import signal
+import sys
 import time
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import anyio
@@ -61,4 +64,66 @@ def test_killed_worker_leaves_a_whole_skill(tmp_path: Path) -> None:
         assert read_skill_files(str(acted.mirror / "skill-0/refunds")).digest in known
     assert acted.refresh() is None
     assert read_skill_files(str(acted.mirror / "skill-0/refunds")).digest == _digest(_ROUNDS - 1)
+    assert not (acted.mirror / "staging").exists() or not list((acted.mirror / "staging").iterdir())
+
+
+_STEPS = frozenset(("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"))
+
+
+def _is_killed_at(step: int, order: Order) -> bool:
+    """Carry out an order in a process that is killed before it writes for the nth time; whether it came so far."""
+    worker = os.fork()
+    if worker == 0:
+        os.setsid()
+        _die_at(step, staging=f"{order.folder}/staging")
+        anyio.run(lambda: carry_out(order))
+        os._exit(0)
+    status = os.waitpid(worker, 0)[1]
+    with suppress(ProcessLookupError):
+        os.killpg(worker, signal.SIGKILL)  # The server, if it has not heard of it yet.
+    return os.WIFSIGNALED(status)
+
+
+def _die_at(step: int, *, staging: str) -> None:
+    """Have this process killed at one of its changes of files, counted from when it begins to lay a skill out."""
+    numbers, begun = count(1), False
+
+    def hear(event: str, arguments: tuple[object, ...]) -> None:
+        nonlocal begun
+        begun = begun or (event, *arguments[:1]) == ("os.mkdir", staging)
+        is_reading = event == "open" and not (isinstance(arguments[2], int) and arguments[2] & os.O_CREAT)
+        if begun and event in _STEPS and not is_reading and next(numbers) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hear)
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("J11", "K5")
+def test_worker_that_is_killed_at_any_step_of_its_writing_leaves_a_whole_skill(tmp_path: Path) -> None:
+    acted = Acted(tmp_path / "acme")
+    order = Order(Act.LIST, acted.server, str(acted.mirror), 60.0)
+
+    def version(number: int) -> dict[str, str | bytes]:
+        parts = {f"parts/{part}.bin": bytes([number % 256, part]) * 50_000 for part in range(2)}
+        return {"SKILL.md": skill_md("refunds", body=f"Version {number}.\n"), **parts}
+
+    def held() -> dict[str, str | bytes]:
+        return {path.removeprefix("skill-0/refunds/"): content for path, content in acted.held().items()}
+
+    def raw(number: int) -> dict[str, str | bytes]:
+        return {path: text.encode() if isinstance(text, str) else text for path, text in version(number).items()}
+
+    acted.add("skill://refunds", version(0))
+    acted.refresh()
+    acted.fetch("refunds")
+    before, step = held(), 1
+    assert before == raw(0)
+    acted.add("skill://refunds", version(step))
+    while _is_killed_at(step, order):
+        assert held() in (before, raw(step))
+        before, step = held(), step + 1
+        acted.add("skill://refunds", version(step))
+    assert step > 15
+    assert held() == raw(step)
     assert not (acted.mirror / "staging").exists() or not list((acted.mirror / "staging").iterdir())
