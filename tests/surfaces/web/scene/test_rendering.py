@@ -184,6 +184,13 @@ def test_error_is_shown_with_what_to_do() -> None:
     assert "install bubblewrap" in html
 
 
+def test_command_in_a_hint_is_marked_up_as_code() -> None:
+    hint = "use `prowess list` or `<b>` first, ` is no mark alone"
+    error = {"code": "no-such-skill", "message": "no such skill", "hint": hint}
+    html = _card(role="run", state="failed", arguments={"script": "a.py"}, data={"error": error})
+    assert "use <code>prowess list</code> or <code>&lt;b&gt;</code> first, ` is no mark alone" in html
+
+
 def test_data_of_another_shape_is_no_reason_to_fail() -> None:
     for role in ("activate", "read", "run", "search", "deactivate", "python", "toolset", "host", "", "new"):
         for value in (None, 3, "x", [1], {"a": [None]}):

@@ -1,5 +1,6 @@
 """The environment of all templates: everything is escaped, and a missing value is an error."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ __all__ = ["make_environment"]
 _SHORT_DIGEST = 12
 _HERE = {"allow-for-session": "allowed for this conversation"}
 """What the page calls otherwise than the terminal."""
+_BACKTICKS = re.compile(r"`([^`\n]+)`")
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
@@ -41,6 +43,7 @@ def make_environment(*, redacted: Settings | None = None) -> Environment:
     )
     filters: dict[str, Callable[..., Any]] = {
         **_make_text_filters(redacted),
+        "marked": _show_marked,
         "bytes": show_size,
         "seconds": show_seconds,
         "digest": _show_digest,
@@ -84,6 +87,11 @@ def _show_answer(answer: str) -> str:
 
 def _show_printable(text: object) -> str:
     return make_printable(str(text))
+
+
+def _show_marked(text: object) -> Markup:
+    """Return a text in which what stands between backticks, as a command to type, is marked up as code."""
+    return Markup(_BACKTICKS.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped right here
 
 
 def _show_digest(digest: str) -> str:
