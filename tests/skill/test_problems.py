@@ -11,27 +11,28 @@ import prowess.skill.problems
 from prowess.skill.problems import KINDS, Kind, Problem, Severity, make_problem
 
 _SOURCE = Path(prowess.skill.problems.__file__).parents[1]
-_MAKERS = frozenset({"make_problem", "add", "_complain", "_fail", "_problem", "_add_problem"})
+_MAKERS = frozenset(
+    ("make_problem", "add", "add_at", "unfit", "_broken", "_complain", "_fail", "_report", "TalkFailed")
+)
+"""What is given a code first, and makes a Problem of it."""
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def _texts() -> Iterator[tuple[str, bool]]:
-    """Yield every text in the source that is spelled like a code, and whether it is given to a maker of Problems."""
+def _texts() -> Iterator[tuple[str, str]]:
+    """Yield every text in the source that is spelled like a code, with the maker of Problems that it is given to."""
     for path in sorted(_SOURCE.rglob("*.py")):
         if path.name == "problems.py" or "bundled" in path.parts:
             continue
         tree = ast.parse(path.read_text("utf-8"))
-        given = {
-            id(node.args[0]) for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args and _makes(node)
-        }
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+        makers = {id(call.args[0]): name for call in calls if (name := _name_of(call)) in _MAKERS}
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and _KEBAB.fullmatch(node.value):
-                yield node.value, id(node) in given
+                yield node.value, makers.get(id(node), "")
 
 
-def _makes(call: ast.Call) -> bool:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return name in _MAKERS
+def _name_of(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 @pytest.mark.parametrize("code", KINDS)
@@ -55,7 +56,9 @@ def test_strict_reading_never_forgives_more(code: str, kind: Kind) -> None:
 
 @pytest.mark.slow
 def test_every_code_that_the_source_gives_a_problem_is_a_kind() -> None:
-    assert {text for text, is_code in _texts() if is_code and "-" in text} - KINDS.keys() == set()
+    given = {(maker, text) for text, maker in _texts() if maker and "-" in text}
+    assert {maker for maker, _ in given} == _MAKERS
+    assert {text for _, text in given} - KINDS.keys() == set()
 
 
 @pytest.mark.slow
