@@ -129,10 +129,9 @@ class CatalogKeeper:
 
     def _look_again(self, source: Source, stirred: Collection[str]) -> RootScan | None:
         """Return the scan of a root in which only these skills have stirred; None if it must be searched."""
-        is_shared = [known.root for known in self._scans].count(
-            source.root
-        ) > 1  # Then the other has been told of them.
-        if not stirred or source not in self._scans or is_shared:
+        if not stirred or source not in self._scans:
+            return None
+        if sum(known.root == source.root for known in self._scans) > 1:  # The other one has been told of them.
             return None
         return self._discovery.look_again(source, stirred)
 
