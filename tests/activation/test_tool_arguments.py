@@ -131,7 +131,10 @@ def test_name_that_is_not_enumerated_is_left_to_the_session() -> None:
     assert _complaint({"name": "pdf-fill"}, _READ)[1] == "read_skill_resource: the argument 'path' is missing"
 
 
-@given(value=any_json)
+_QUERIES = st.fixed_dictionaries({"query": st.text("ab\ud800\0技")}, optional={"limit": st.integers() | any_json})
+
+
+@given(value=any_json | _QUERIES)
 def test_any_json_is_parsed_or_complained_of(value: object) -> None:
     try:
         found = parse_arguments(_SEARCH, json.dumps(value))
@@ -142,7 +145,10 @@ def test_any_json_is_parsed_or_complained_of(value: object) -> None:
     found["query"].encode()
 
 
-@given(arguments=any_json, extra=any_json)
+@given(
+    arguments=any_json | st.lists(st.text("ab\ud800\0技"), max_size=3),
+    extra=any_json | st.dictionaries(st.sampled_from(_KEYS), any_json),
+)
 def test_any_json_as_a_list_and_an_object_is_parsed_or_complained_of(arguments: object, extra: object) -> None:
     given = json.dumps(_FILL | {"arguments": arguments, "input": extra})
     try:

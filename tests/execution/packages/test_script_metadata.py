@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from prowess.execution.packages.script_metadata import (
@@ -251,7 +251,28 @@ def test_any_bytes_give_metadata_or_problems(content: bytes) -> None:
         assert metadata is None or problems == ()
 
 
-@given(st.text(max_size=60))
+_PIECES = [
+    "b",
+    "-",
+    "[x]",
+    " ",
+    ">=1",
+    ",",
+    "==2.*",
+    ";os_name == 'a'",
+    " or 'b' in extra",
+    "@",
+    "/",
+    "\\",
+    "#",
+    "$",
+    "\n",
+]
+_NEARLY = st.builds(str.__add__, st.sampled_from(["a", "Z.9", "-r"]), st.lists(st.sampled_from(_PIECES)).map("".join))
+
+
+@settings(max_examples=500)  # Few of them are taken.
+@given(st.text(max_size=60) | _NEARLY)
 def test_dependency_that_is_taken_is_one_line_without_options(text: str) -> None:
     quoted = "".join(f"\\U{ord(character):08x}" for character in text if not "\ud800" <= character <= "\udfff")
     metadata, _ = parse_script_metadata(_block(f'dependencies = ["{quoted}"]'))

@@ -283,6 +283,7 @@ def test_covered_line_starts_no_program_that_no_rule_names(shell: str, stubs: _S
     assert {command[0] for command in ran} <= {"git", "ls"}
 
 
+@settings(max_examples=1_000)  # Few of them are covered.
 @given(_RULES, st.lists(_COMMANDS, min_size=1, max_size=3), _SEPARATORS)
 def test_whatever_a_rule_covers_it_also_forbids(rule: str, commands: list[tuple[str, ...]], separator: str) -> None:
     line = separator.join(map(shlex.join, commands))
@@ -290,6 +291,7 @@ def test_whatever_a_rule_covers_it_also_forbids(rule: str, commands: list[tuple[
         assert find_prohibition([rule], "Bash", line) == rule
 
 
+@settings(max_examples=300)
 @given(_RULES, st.lists(_WORDS, max_size=2))
 def test_script_that_a_rule_covers_it_also_forbids(rule: str, arguments: list[str]) -> None:
     if isinstance(covers_script([rule], interpreters=("git",), script="scripts/x.py", arguments=arguments), Covered):

@@ -246,6 +246,33 @@ any_json = st.recursive(
     ),
     max_leaves=12,
 )
+_NO_KEYS: dict[str, st.SearchStrategy[Any]] = {}
+_NEAR_SCHEMAS: st.SearchStrategy[Any] = st.recursive(
+    st.fixed_dictionaries(
+        _NO_KEYS,
+        optional={
+            "type": st.sampled_from(["string", "integer", "array", "object", ["null", "number"], "a"]),
+            "description": st.sampled_from(["words", "", " \u200bwords\n", "x" * 2_000]),
+            "default": st.none() | _WORDS | st.integers(),
+            "minimum": st.integers() | st.floats(),
+            "maxLength": st.integers(-1, 9),
+            "enum": st.lists(st.none() | st.integers() | _WORDS, max_size=2),
+        },
+    ),
+    lambda inner: st.fixed_dictionaries(
+        _NO_KEYS,
+        optional={
+            "type": st.sampled_from(["array", "object", ["object", "null"]]),
+            "items": inner,
+            "additionalProperties": st.booleans() | inner,
+            "properties": st.dictionaries(st.sampled_from(["a", "b-c", "é"]), inner, max_size=2),
+            "required": st.lists(st.sampled_from(["a", "b-c"]), max_size=1),
+            "anyOf": st.lists(inner, max_size=2),
+        },
+    ),
+    max_leaves=4,
+)
+"""As authors write them, with a fault now and then."""
 _LIST: Any = list
 _DICT: Any = dict
 _OPTIONAL: Any = Optional
@@ -298,7 +325,7 @@ def _values_of(name: str, schema: Schema) -> st.SearchStrategy[Any]:
             return st.none()
 
 
-@given(any_json)
+@given(any_json | _NEAR_SCHEMAS | _NEAR_SCHEMAS.map({"type": "object"}.__ror__))
 def test_any_json_is_a_schema_or_a_fault(value: object) -> None:
     try:
         checked = check_schema(value)
@@ -307,7 +334,7 @@ def test_any_json_is_a_schema_or_a_fault(value: object) -> None:
     assert check_schema(checked) == checked
 
 
-@given(st.dictionaries(st.sampled_from(["a", "b"]), any_json))
+@given(st.dictionaries(st.sampled_from(["a", "b"]), any_json | _NEAR_SCHEMAS))
 def test_any_properties_are_a_schema_or_a_fault(properties: Schema) -> None:
     try:
         checked = check_schema({"type": "object", "properties": properties})
