@@ -138,9 +138,11 @@ def test_changed_skill_asks_again_and_shows_what_has_changed(
         expect(question.locator(".changed")).to_contain_text("SKILL.md")
         expect(question.locator(".diff del")).to_contain_text("Paint with red.")
         expect(question.locator(".diff ins")).to_contain_text("Paint with blue.")
+        expect(page.locator("#status")).to_have_text("Waiting for your answer …")
         question.locator(".changes").scroll_into_view_if_needed()
         answer(page, "allow-for-session")
         finished(page)
+        expect(page.locator("#status")).to_have_text("Done.")
         expect(page.locator("#chips")).to_contain_text("painting")
 
 

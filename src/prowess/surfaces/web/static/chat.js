@@ -25,6 +25,8 @@ const say = (words) => {
   status.textContent = words;
 };
 const tell = (error) => say(error.words ?? String(error));
+const WORKING = "Working …";
+const WAITING = "Waiting for your answer …";
 
 // What goes on
 
@@ -39,6 +41,7 @@ const stream = new Stream(
       at("welcome").hidden = !isEmpty;
       isGone = isEmpty && (isGone || !wasEmpty);
       if (isGone) say("This conversation was deleted elsewhere, or is not kept any more.");
+      else if ([WORKING, WAITING].includes(status.textContent)) say(tellWork());
       if (asked.length) point(asked.at(-1));
     },
     state: showState,
@@ -72,13 +75,15 @@ function showState(state) {
   isBusy = state.busy;
   at("stop").hidden = !isBusy;
   at("send").hidden = isBusy;
-  if (wasBusy !== isBusy && !isBroken && !isGone) say(isBusy ? "Working …" : tellOutcome());
+  if (wasBusy !== isBusy && !isBroken && !isGone) say(isBusy ? tellWork() : tellOutcome());
   const title = state.title || "New conversation";
   at("title").textContent = title;
   document.title = `${title} · Prowess`;
   model.show(state.model);
   showActive(state.active ?? []);
 }
+
+const tellWork = () => (document.querySelector("#blocks form.consent") ? WAITING : WORKING);
 
 function tellOutcome() {
   const end = [...document.querySelectorAll("#blocks > .end")].at(-1);
