@@ -96,6 +96,10 @@ def _bury(tree: Folder, levels: int) -> Folder:
 _BURIED = st.builds(_bury, _TREES, st.sampled_from([0, 0, 0, 1, 5, 7, 40]))
 
 
+def _make_skill(tree: Folder) -> Folder:
+    return Folder({b"a": Folder({**tree.entries, b"SKILL.md": File(skill_text("a").encode())})})
+
+
 def _make(path: bytes, thing: Thing) -> None:
     match thing:
         case File(content):
@@ -170,7 +174,7 @@ def test_discovery_of_any_folder_ends_with_the_same_catalog_each_time(
 @pytest.mark.slow
 @pytest.mark.requirement("J5")
 @_FEW
-@given(tree=_BURIED)
+@given(tree=_BURIED | _TREES.map(_make_skill))
 def test_digest_of_any_folder_is_the_same_each_time_or_none_with_a_problem(tree: Folder) -> None:
     with _drawn(tree) as root, _within_seconds(10):
         for skill in discover([Source(SourceKind.USER, str(root))], PROFILES["daycare"]).skills:

@@ -1,13 +1,12 @@
 """A file of a skill is opened by its path, and nothing outside the skill ever is."""
 
 import os
-import posixpath
 import stat
 from pathlib import Path
 from typing import cast
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from prowess.sources.beneath import MAX_LINKS, Obstacle, open_beneath
@@ -231,13 +230,19 @@ def test_no_handle_is_left_open(skill: Path) -> None:
     assert os.listdir("/proc/self/fd") == before
 
 
-_STEPS = st.sampled_from(["references", "deep", "guide.md", "more.md", "..", ".", "", "up", "out", "abs", "loop", "in"])
+_STEPS = st.sampled_from(
+    [
+        *("references", "deep", "references/deep", "guide.md", "..", ".", "", "up", "out", "abs", "loop", "in"),
+        *("references/up", "references/deep/up", "references/out", "../outside", "in/../.."),
+    ]
+)
+_FILES = st.sampled_from(["guide.md", "guide.md", "more.md", "hostname", ""])
 
 
 @pytest.mark.requirement("J5", "R99")
-@given(st.lists(_STEPS, max_size=8))
+@given(st.lists(_STEPS, max_size=1) | st.lists(_STEPS, max_size=3) | st.lists(_STEPS, max_size=8), _FILES)
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_path_leaves_its_root(skill: Path, steps: list[str]) -> None:
+def test_no_path_leaves_its_root(skill: Path, steps: list[str], file: str) -> None:
     """What is opened is what the system finds at that path, and it lies inside; what is refused may lie outside."""
     for link, target in {
         "references/up": "..",
@@ -250,8 +255,9 @@ def test_no_path_leaves_its_root(skill: Path, steps: list[str]) -> None:
     }.items():
         if not (skill / link).is_symlink():
             (skill / link).symlink_to(target)
-    path = posixpath.join(".", *steps).lstrip("/")
+    path = "/".join((*steps, file)).lstrip("/")
     found = open_beneath(str(skill), path=path.encode())
+    event(str(found) if isinstance(found, Obstacle) else "opened")
     if isinstance(found, Obstacle):
         return
     try:

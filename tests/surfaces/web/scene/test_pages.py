@@ -57,7 +57,9 @@ class _Needs(HTMLParser):
 
 def test_page_fetches_only_files_of_ours_that_are_there() -> None:
     for html in (_chat(), _render("login.html", failed=False), _render("error.html", **_ERROR)):
-        for address in _Needs(html).found:
+        needed = _Needs(html).found
+        assert static_url("prowess.css") in needed
+        for address in needed:
             name = address.rpartition("/")[2]
             assert address == static_url(name)
             assert (_STATIC / name).is_file()

@@ -260,7 +260,9 @@ def test_changes_that_cannot_be_compared_are_named() -> None:
 
 def test_question_about_a_use_says_what_a_yes_means() -> None:
     use: dict[str, Any] = {"act": "use", "script": "", "arguments": [], "powers": [], "packages": [], "input": ""}
-    assert "to run its scripts is another question." in _ask(question(**use))
+    told = _ask(question(**use))
+    assert "A yes gives" in told
+    assert "to run its scripts is another question." in told
     assert "run in a sandbox without another question" in _ask(question(**use, spares_runs=True))
     assert "A yes gives" not in _ask(question())
 
