@@ -75,11 +75,17 @@ def test_path_means_a_folder_or_its_skill_md(home: Home, personal: PersonalSkill
     assert (change.status, change.origin) == (ChangeStatus.ADDED, Origin(str(folder)))
 
 
-@pytest.mark.parametrize("place", ["nope", "", "nope/SKILL.md", "file"])
+@pytest.mark.parametrize("place", ["nope", "nope/SKILL.md", "file"])
 def test_place_where_nothing_is_is_not_found(home: Home, personal: PersonalSkills, place: str) -> None:
     (home.project / "file").write_text("x")
-    with pytest.raises(ProwessError):
+    with pytest.raises(NotFound):
         _bring(personal, place)
+    assert personal.names() == ()
+
+
+def test_empty_place_is_the_working_folder(home: Home, personal: PersonalSkills) -> None:
+    with pytest.raises(BrokenSkill):
+        _bring(personal, "")
     assert personal.names() == ()
 
 
@@ -207,7 +213,7 @@ def test_only_what_came_from_git_is_updated(home: Home, personal: PersonalSkills
         ("#nope", NotFound),
         ("#skills/alpha/which", NotFound),
         ("#skills/out", NotFound),
-        ("#up/skills/alpha", ProwessError),
+        ("#up/skills/alpha", NotFound),
         ("", BrokenSkill),
     ],
 )

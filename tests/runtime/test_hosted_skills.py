@@ -1,5 +1,6 @@
 """Skills from MCP servers (J11): found, asked about, fetched, copied; and never anybody else's name."""
 
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -315,8 +316,16 @@ def test_worker_ends_with_its_runtime(home: Home, acted: Acted) -> None:
         runtime.catalog()
         while acted.asked().count("skills/list") == heard:
             time.sleep(0.05)
-    found = subprocess.run(["pgrep", "-f", str(acted.folder)], capture_output=True, text=True, check=False)
-    assert found.stdout == ""
+        assert [len(found) for found in _find_processes(acted)] == [1, 1]
+    assert _find_processes(acted) == ([], [])
+
+
+def _find_processes(acted: Acted) -> tuple[list[str], list[str]]:
+    """Return the workers of this process, and the servers that theirs or others have started."""
+    told = subprocess.run(["ps", "-wweo", "ppid=,args="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 1) for line in told.splitlines()]
+    workers = [args for parent, args in rows if parent == str(os.getpid()) and "prowess.sources.mcp.worker" in args]
+    return workers, [args for _, args in rows if str(acted.folder) in args]
 
 
 @pytest.mark.requirement("J11")

@@ -1,6 +1,7 @@
 """Laws: whatever is said and whatever comes back, a turn ends within its bounds, and the same request gets the same."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -173,5 +174,7 @@ def test_huge_texts_are_worked_in_steady_time() -> None:
     tools = _SETS[0]
     for huge in _HUGE:
         for user in (UserMessage(huge), UserMessage("read it", huge), UserMessage("run it", wrap("alpha", huge))):
+            begun = time.process_time()
             answered = Player(lambda: tools, lambda _, text=huge: (text, False), system=huge).say(user)
+            assert time.process_time() - begun < 20
             assert len(answered.text) < 21_000

@@ -479,7 +479,7 @@ def test_code_within_code_of_the_same_session_is_not_run(workers: PythonWorkers)
 
 def _find_workers(parent: int | None = None) -> list[int]:
     """Return the interpreters that this process, or another, has started."""
-    found = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    found = subprocess.run(["ps", "-wweo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in found.splitlines()]
     return [
         int(pid)
