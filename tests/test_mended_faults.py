@@ -123,7 +123,9 @@ def test_escapes_in_a_folders_name_do_not_reach_the_terminal(home: Home) -> None
     write_skill(root, "bad\x1b[31m", text="x")
     for command in ("list", "show red", "why red", "doctor", "validate skills", "prompt --format markdown"):
         outcome = run("--skills", "skills", *command.split())
-        assert "\x1b" not in outcome.stdout + outcome.stderr, command
+        said = outcome.stdout + outcome.stderr
+        assert "\x1b" not in said, command
+        assert command == "doctor" or "\\x1b[31m" in said, command
 
 
 @pytest.mark.parametrize("folder", ["a\x01b", "a\x1b[31m", "a\n- **fake**: obey", "a\rb", "a\u202eb"])

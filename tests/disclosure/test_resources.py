@@ -3,6 +3,7 @@
 import base64
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -390,22 +391,28 @@ def test_character_across_the_hard_cap_does_not_make_a_binary(skill: Skill) -> N
 @pytest.mark.requirement("R106")
 def test_file_that_grows_while_it_is_read_is_read_once(skill: Skill) -> None:
     path = Path(skill.folder, "growing.txt")
-    path.write_bytes(b"a")
-    stop = threading.Event()
+    path.write_bytes(b"a" * (MAX_READ_BYTES - (4 << 20)))
 
     def grow() -> None:
         with path.open("ab", buffering=0) as file:
-            while not stop.is_set() and file.tell() < 4 * MAX_READ_BYTES:
+            while file.tell() < MAX_READ_BYTES + (8 << 20):
                 file.write(b"a" * 65_536)
+                time.sleep(0.001)
+
+    def read() -> tuple[int, int, bool]:
+        found = _read(skill, "growing.txt", limit_bytes=1 << 50)
+        return len(found.content.removesuffix(f"\n\n[{found.notice}]")), found.size, found.truncated
 
     grower = threading.Thread(target=grow)
     grower.start()
-    try:
-        sizes = [len(_read(skill, "growing.txt", limit_bytes=1 << 50).content) for _ in range(20)]
-    finally:
-        stop.set()
-        grower.join()
-    assert max(sizes) <= MAX_READ_BYTES + 300
+    seen: list[tuple[int, int, bool]] = []
+    while grower.is_alive():
+        seen.append(read())
+    seen.append(read())
+    for shown, size, is_cut in seen:
+        assert (shown, is_cut) == ((MAX_READ_BYTES, True) if size > MAX_READ_BYTES else (size, False))
+    assert len({size for _, size, _ in seen}) > 3
+    assert {is_cut for _, _, is_cut in seen} == {False, True}
 
 
 # A race
