@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 
-__all__ = ["start", "wait_for_all"]
+__all__ = ["prepare", "start", "wait_for_all"]
 
 _PROLOGUE = """
 import json, os, sys, threading, time
@@ -14,6 +14,10 @@ from prowess.state.opening import open_store
 from tests.state.values import end_run, make_event, make_events, make_grant, make_receipt, make_run, make_session
 from tests.state.values import end_turn, make_live_turn, make_question, make_turn
 store, arguments = open_store(sys.argv[1], state_file=""), sys.argv[2:]
+"""
+_WAIT = """
+print("ready", flush=True)
+sys.stdin.readline()
 """
 
 
@@ -28,9 +32,18 @@ def start(script: str, url: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def wait_for_all(processes: Iterable[subprocess.Popen[str]]) -> list[str]:
-    """Give all of them a line to start with; return what each has written, when none has complained."""
-    waiting = list(processes)
+def prepare(script: str, url: str, *arguments: str) -> subprocess.Popen[str]:
+    """Start a process that runs the script when all others begin, too."""
+    return start(f"{_WAIT}{script}", url, *arguments)
+
+
+def wait_for_all(prepared: Iterable[subprocess.Popen[str]]) -> list[str]:
+    """Have all of them begin at once; return what each has written, when none has complained."""
+    waiting = list(prepared)
+    for process in waiting:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "ready\n", process.stderr.read()
     for process in waiting:
         assert process.stdin is not None
         process.stdin.write("go\n")

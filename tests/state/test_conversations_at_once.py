@@ -19,7 +19,7 @@ from prowess.state.postgres_database import PostgresDatabase
 from prowess.state.sql_store import SqlStore
 from prowess.state.sqlite_database import SqliteDatabase
 from prowess.state.store import StateStore
-from tests.state.processes import start, wait_for_all
+from tests.state.processes import prepare, start, wait_for_all
 from tests.state.values import end_turn, make_event, make_events, make_live_turn, make_question, make_turn
 
 _T = TypeVar("_T")
@@ -34,19 +34,16 @@ def go_on(who):
     found[who] = won
 found, who = {{}}, arguments[0]
 threads = [threading.Thread(target=go_on, args=(f"{{who}}.{{n}}",)) for n in range(2)]
-sys.stdin.readline()
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 print(json.dumps(found))
 """
 _SAME = """
-sys.stdin.readline()
 for turn in range(30):
     events = make_events(3 * turn + 1, 3 * turn + 3, turn=f"t{turn}")
     assert store.append_events(user="ann", session="chat", events=events)
 """
 _ANEW = """
-sys.stdin.readline()
 won = 0
 for n in range(40):
     if store.append_events(user="ann", session=f"s{n}", events=make_events(1, 2, turn=arguments[0])):
@@ -63,13 +60,11 @@ for turn in range(last // 3, 100_000):
     print(turn, flush=True)
 """
 _FORGET = """
-sys.stdin.readline()
 for _ in range(60):
     store.forget_conversation(user="ann", session="chat")
     store.forget_receipts(user="ann", before=5.0)
 """
 _BEGIN_AGAIN = """
-sys.stdin.readline()
 for n in range(120):
     last = store.last_event(user="ann", session="chat")
     at = 1.0 + n % 9
@@ -91,7 +86,7 @@ def _expect_whole(store: StateStore, winners: dict[str, list[int]]) -> None:
 
 @pytest.mark.slow
 def test_processes_that_go_on_with_one_conversation_at_once_win_each_number_once(url: str) -> None:
-    outputs = wait_for_all(start(_COMPETE, url, str(who)) for who in range(4))
+    outputs = wait_for_all(prepare(_COMPETE, url, str(who)) for who in range(4))
     winners = {who: won for output in outputs for who, won in json.loads(output).items()}
     assert len(winners) == 8
     with closing(open_store(url, state_file="")) as store:
@@ -117,7 +112,7 @@ def test_threads_that_go_on_with_one_conversation_at_once_win_each_number_once(s
 
 @pytest.mark.slow
 def test_processes_that_append_the_same_events_append_them_once(url: str) -> None:
-    assert wait_for_all(start(_SAME, url) for _ in range(4)) == [""] * 4
+    assert wait_for_all(prepare(_SAME, url) for _ in range(4)) == [""] * 4
     wanted = [make_events(3 * turn + 1, 3 * turn + 3, turn=f"t{turn}") for turn in range(30)]
     with closing(open_store(url, state_file="")) as store:
         assert store.events(user="ann", session="chat") == tuple(event for part in wanted for event in part)
@@ -126,7 +121,7 @@ def test_processes_that_append_the_same_events_append_them_once(url: str) -> Non
 
 @pytest.mark.slow
 def test_of_processes_that_begin_a_conversation_one_begins_it(url: str) -> None:
-    won = [int(output) for output in wait_for_all(start(_ANEW, url, str(who)) for who in range(4))]
+    won = [int(output) for output in wait_for_all(prepare(_ANEW, url, str(who)) for who in range(4))]
     assert sum(won) == 40
     with closing(open_store(url, state_file="")) as store:
         logs = [store.events(user="ann", session=f"s{n}") for n in range(40)]
@@ -169,7 +164,7 @@ def _wait_until_alone(url: str) -> None:
 
 @pytest.mark.slow
 def test_conversation_that_is_forgotten_while_others_go_on_is_whole_or_gone(url: str) -> None:
-    processes = [start(_FORGET, url), *(start(_BEGIN_AGAIN, url, str(who)) for who in range(3))]
+    processes = [prepare(_FORGET, url), *(prepare(_BEGIN_AGAIN, url, str(who)) for who in range(3))]
     wait_for_all(processes)
     with closing(open_store(url, state_file="")) as store:
         events = store.events(user="ann", session="chat")

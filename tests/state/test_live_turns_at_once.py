@@ -14,11 +14,10 @@ from prowess.state.postgres_database import PostgresDatabase
 from prowess.state.sql_store import SqlStore
 from prowess.state.store import StateStore
 from tests.state.lossy_proxy import Loss, lossy_proxy
-from tests.state.processes import start, wait_for_all
+from tests.state.processes import prepare, start, wait_for_all
 from tests.state.values import make_live_turn, make_question
 
 _CLAIM = """
-sys.stdin.readline()
 print(json.dumps([store.claim_turn(make_live_turn(f"t-{arguments[0]}", session=f"s{n}", holder=arguments[0]))
                   for n in range(40)]))
 """
@@ -29,12 +28,10 @@ while True:
     print(beaten.beats, flush=True)
 """
 _TAKE = """
-sys.stdin.readline()
 which = {"user": "ann", "session": "chat", "turn": "t1"}
 print(json.dumps(store.take_turn(**which, beats=int(arguments[1]), holder=arguments[0])))
 """
 _ANSWER = """
-sys.stdin.readline()
 for n in range(40):
     seen = store.answer_question(
         user="ann", session="chat", question=f"q{n}", answer="refuse", answered_by=arguments[0], at=2.0
@@ -64,7 +61,7 @@ def test_of_8_connections_that_claim_a_session_one_gets_it(url: str) -> None:
 
 @pytest.mark.slow
 def test_of_processes_that_claim_a_session_one_gets_it(url: str) -> None:
-    outputs = wait_for_all(start(_CLAIM, url, str(who)) for who in range(4))
+    outputs = wait_for_all(prepare(_CLAIM, url, str(who)) for who in range(4))
     won: list[list[bool]] = [json.loads(output) for output in outputs]
     assert [sum(claims) for claims in zip(*won, strict=True)] == [1] * 40
     with closing(open_store(url, state_file="")) as store:
@@ -87,7 +84,7 @@ def test_of_processes_that_take_the_turn_of_a_dead_one_one_gets_it(url: str) -> 
         while not won:  # A server may still finish the last beat of a process that is dead.
             dead = store.live_turn(user="ann", session="chat")
             assert dead is not None
-            outputs = wait_for_all(start(_TAKE, url, who, str(dead.beats)) for who in ("one", "two"))
+            outputs = wait_for_all(prepare(_TAKE, url, who, str(dead.beats)) for who in ("one", "two"))
             won = [who for who, output in zip(("one", "two"), outputs, strict=True) if json.loads(output)]
         assert dead is not None
         assert len(won) == 1
@@ -126,7 +123,7 @@ def test_processes_that_answer_the_same_questions_see_the_same_answers(url: str)
     with closing(open_store(url, state_file="")) as store:
         for n in range(40):
             store.ask_question(make_question(f"q{n}"))
-        outputs = wait_for_all(start(_ANSWER, url, str(who)) for who in range(4))
+        outputs = wait_for_all(prepare(_ANSWER, url, str(who)) for who in range(4))
         found = [store.find_question(user="ann", session="chat", question=f"q{n}") for n in range(40)]
     winners = [question.answered_by for question in found if question is not None]
     assert [output.split() for output in outputs] == [winners] * 4

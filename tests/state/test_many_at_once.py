@@ -15,7 +15,7 @@ import pytest
 from prowess.catalog.switches import Switch, SwitchKey
 from prowess.state.opening import open_store
 from prowess.state.store import StateStore
-from tests.state.processes import start, wait_for_all
+from tests.state.processes import prepare, start, wait_for_all
 from tests.state.values import make_grant, make_receipt
 from tests.state.workload import expect_everything, work
 
@@ -23,7 +23,6 @@ _WORK = """
 from tests.state.workload import work
 found = set()
 threads = [threading.Thread(target=lambda n=n: found.update(work(store, f"{arguments[0]}.{n}"))) for n in range(4)]
-sys.stdin.readline()
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 print(json.dumps(sorted(found)))
@@ -58,7 +57,7 @@ def test_32_threads_lose_nothing_and_double_nothing(store: StateStore) -> None:
 @pytest.mark.slow
 @pytest.mark.requirement("K1", "K6")
 def test_8_processes_with_4_threads_each_lose_nothing_and_double_nothing(url: str) -> None:
-    outputs = wait_for_all(start(_WORK, url, str(who)) for who in range(8))
+    outputs = wait_for_all(prepare(_WORK, url, str(who)) for who in range(8))
     same = {id_ for output in outputs for id_ in json.loads(output)}
     with closing(open_store(url, state_file="")) as store:
         expect_everything(store, [f"{who}.{thread}" for who in range(8) for thread in range(4)], same=same)
@@ -127,7 +126,7 @@ def test_decisions_reach_another_process_within_a_second(shared_store: StateStor
 def test_activations_elsewhere_do_not_count_as_decisions(shared_store: StateStore, url: str) -> None:
     shared_store.trust("/a", user="ann")
     before = shared_store.version()
-    wait_for_all([start("store.activate(make_receipt())\nstore.open_session(make_session())", url)])
+    wait_for_all([prepare("store.activate(make_receipt())\nstore.open_session(make_session())", url)])
     assert shared_store.active(user="ann", session="chat") == (make_receipt(),)
     assert shared_store.version() == before
 
@@ -180,14 +179,14 @@ for thread in threads: thread.join()
 
 @pytest.mark.slow
 def test_forked_process_has_a_connection_of_its_own(url: str) -> None:
-    wait_for_all([start(_FORK, url)])
+    wait_for_all([prepare(_FORK, url)])
     with closing(open_store(url, state_file="")) as store:
         assert store.trusted_projects(user="ann") == {"/before", "/child/1", "/child/2", "/parent/1", "/parent/2"}
 
 
 @pytest.mark.slow
 def test_fork_among_busy_threads_leaves_no_lock_behind(url: str) -> None:
-    wait_for_all([start(_FORK_AMONG_THREADS, url)])
+    wait_for_all([prepare(_FORK_AMONG_THREADS, url)])
     with closing(open_store(url, state_file="")) as store:
         assert store.trusted_projects(user="ann") == {f"/child/{n}" for n in range(8)}
 
@@ -202,7 +201,7 @@ if not child:
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 """
-    wait_for_all([start(script, "memory")])
+    wait_for_all([prepare(script, "memory")])
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from prowess.state.store import StateStore
 from tests.postgres import Cluster
 from tests.state import version_1, version_2, version_3, version_4
 from tests.state.old_schemas import write_old_database
-from tests.state.processes import start, wait_for_all
+from tests.state.processes import prepare, wait_for_all
 from tests.state.values import (
     end_run,
     end_turn,
@@ -29,7 +29,6 @@ from tests.state.values import (
 )
 
 _OPEN = """
-sys.stdin.readline()
 store.trust(f"/new/{arguments[0]}", user="ann")
 store.set_grant(make_grant(act=Act.RUN, powers=(arguments[0],)))
 store.record_run(make_run(arguments[0]))
@@ -101,7 +100,7 @@ def test_trust_of_the_first_release_can_be_taken_back(old_url: str) -> None:
 
 @pytest.mark.slow
 def test_processes_that_migrate_at_once_do_it_once(old_url: str) -> None:
-    writers = [start(_OPEN, old_url, str(who)) for who in range(4)]
+    writers = [prepare(_OPEN, old_url, str(who)) for who in range(4)]
     assert wait_for_all(writers) == [""] * 4
     with closing(open_store(old_url, state_file="")) as store:
         assert store.trusted_projects(user="ann") == version_1.TRUSTED | {f"/new/{who}" for who in range(4)}
@@ -137,7 +136,7 @@ def test_consent_of_the_second_schema_is_to_use_and_not_to_run(second_url: str) 
 
 @pytest.mark.slow
 def test_processes_that_migrate_the_second_schema_at_once_do_it_once(second_url: str) -> None:
-    assert wait_for_all([start(_OPEN, second_url, str(who)) for who in range(4)]) == [""] * 4
+    assert wait_for_all([prepare(_OPEN, second_url, str(who)) for who in range(4)]) == [""] * 4
     with closing(open_store(second_url, state_file="")) as store:
         assert store.trusted_projects(user="ann") == version_2.TRUSTED | {f"/new/{who}" for who in range(4)}
         assert [one for one in store.grants(user="ann") if one.act is Act.USE] == list(version_2.GRANTS)
@@ -168,7 +167,7 @@ def test_conversations_begin_in_every_schema_that_had_none(url: str, version: in
 
 @pytest.mark.slow
 def test_processes_that_migrate_the_third_schema_at_once_do_it_once(third_url: str) -> None:
-    assert wait_for_all([start(_OPEN, third_url, str(who)) for who in range(4)]) == [""] * 4
+    assert wait_for_all([prepare(_OPEN, third_url, str(who)) for who in range(4)]) == [""] * 4
     with closing(open_store(third_url, state_file="")) as store:
         assert store.trusted_projects(user="ann") == version_3.TRUSTED | {f"/new/{who}" for who in range(4)}
         runs = {run for run in store.runs(user="ann") if run.id.startswith("x")}
@@ -214,7 +213,7 @@ def test_live_turns_and_questions_begin_in_every_schema_that_had_none(url: str, 
 
 @pytest.mark.slow
 def test_processes_that_migrate_the_fourth_schema_at_once_do_it_once(fourth_url: str) -> None:
-    assert wait_for_all([start(_OPEN, fourth_url, str(who)) for who in range(4)]) == [""] * 4
+    assert wait_for_all([prepare(_OPEN, fourth_url, str(who)) for who in range(4)]) == [""] * 4
     everyone = {str(who) for who in range(4)}
     with closing(open_store(fourth_url, state_file="")) as store:
         assert store.trusted_projects(user="ann") == version_4.TRUSTED | {f"/new/{who}" for who in range(4)}
