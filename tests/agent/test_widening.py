@@ -188,16 +188,18 @@ def test_unseen_and_deceptive_letters_hide_no_permission(runtime: Runtime, root:
         "&tags ['@events', '@network']",
         "\n  - '@events'\n  - '@network'",
         "|\n  @events\n  @network",
-        "['@events']\npermissions: ['@network']",
     ],
 )
 def test_no_spelling_in_yaml_slips_a_permission_through(runtime: Runtime, root: Path, permissions: str) -> None:
-    """Whatever a reader makes of it, the fork never has what its caller has not."""
     _write(root, "wide", permissions)
     forks, result = _try(runtime, _SOME, name="agents:wide")
-    granted = [tag for fork in forks for tag in fork.permissions]
-    assert "@network" not in granted
-    assert result.summary == _lacks("@network") or granted == ["@events"] or result.state == "failed"
+    assert (forks, result.summary) == ([], _lacks("@network"))
+
+
+def test_permissions_that_stand_there_twice_are_those_that_stand_there_first(runtime: Runtime, root: Path) -> None:
+    _write(root, "wide", "['@events']\npermissions: ['@network']")
+    forks, _ = _try(runtime, _SOME, name="agents:wide")
+    assert [fork.permissions for fork in forks] == [("@events",)]
 
 
 @pytest.mark.parametrize(

@@ -640,11 +640,21 @@ def test_threads_with_arguments_of_their_own_all_get_their_instructions(root: Pa
         assert {one.arguments for one in receipts} == {f"n{number}" for number in range(16)}
 
 
+def _race(script: str) -> list[str]:
+    """Run it in 8 processes, none of which begins before all of them are ready."""
+    processes = [start_python(script, str(number), *_NAMES) for number in range(8)]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    return wait_for_all(processes)
+
+
 _ACTIVATE_ALL = """
 number, names = int(sys.argv[1]), sys.argv[2:]
 with Runtime.open() as runtime:
     session = runtime.session("chat")
     session.prompt()
+    print("ready", flush=True)
     sys.stdin.readline()
     found = []
     def work(start):
@@ -662,7 +672,7 @@ with Runtime.open() as runtime:
 @pytest.mark.requirement("K6", "R120")
 def test_8_processes_activate_each_skill_once(root: Path, shared_database: str) -> None:
     _write_many(root)
-    outputs = wait_for_all(start_python(_ACTIVATE_ALL, str(number), *_NAMES) for number in range(8))
+    outputs = _race(_ACTIVATE_ALL)
     rows: list[tuple[str, str, bool]] = [tuple(row) for output in outputs for row in json.loads(output)]
     with Runtime.open() as runtime:
         receipts = {receipt.name: receipt.id for receipt in runtime.session("chat").active()}
@@ -677,6 +687,7 @@ answers = [Answer.ALLOW_ALWAYS, Answer.ALLOW_FOR_SESSION, Answer.REFUSE]
 number, names = int(sys.argv[1]), sys.argv[2:]
 asker = CallbackAsker(lambda question: answers[int(question.name[-1]) % 3])
 with Runtime.open(asker=asker) as runtime:
+    print("ready", flush=True)
     sys.stdin.readline()
     found = []
     for step in range(len(names)):
@@ -695,7 +706,7 @@ with Runtime.open(asker=asker) as runtime:
 def test_8_processes_lose_no_decision_and_double_none(home: Home, root: Path, shared_database: str) -> None:
     home.write_settings(ONLY_MINE)
     _write_many(root)
-    outputs = wait_for_all(start_python(_CONSENT_TO_ALL, str(number), *_NAMES) for number in range(8))
+    outputs = _race(_CONSENT_TO_ALL)
     outcomes = Counter((name, outcome) for output in outputs for name, outcome in json.loads(output))
     expected: Counter[tuple[str, object]] = Counter()
     sessions: dict[str, list[str]] = {}
