@@ -41,6 +41,8 @@ def test_no_script_goes_on_whose_beginning_was_cut_short() -> None:
         process.wait()
         process.stdout.close()
         assert wait_until(lambda: _find_scripts(marker) == [], seconds=5)
+    time.sleep(0.5)
+    assert _find_scripts(marker) == []  # Nor did one of them begin later.
     for waiting in find_processes(marker):
         with suppress(ProcessLookupError):
             os.kill(waiting, signal.SIGKILL)

@@ -253,7 +253,7 @@ def test_two_processes_at_once_install_once(index: PackageIndex, cache: Path) ->
     lock = _lock(cache)
     index.gate.clear()
     processes = [_start_installer(cache, lock) for _ in range(2)]
-    index.waiting.wait(30)
+    assert index.waiting.wait(30)
     time.sleep(1)  # The other one gets as far as it can.
     index.gate.set()
     said = [process.communicate(timeout=60) for process in processes]
