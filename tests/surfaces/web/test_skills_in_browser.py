@@ -57,7 +57,9 @@ def test_skill_is_switched_off_and_on_again(visitor: Visitor) -> None:
     chat.locator("#message").press_sequentially("/gla")
     expect(chat.locator("#completions")).to_contain_text("glazing")
     chat.fill("#message", "")
-    chat.locator("#message").press_sequentially("/pain")
+    with chat.expect_response(lambda answer: answer.url.endswith("/completions?typed=%2Fpain")) as answered:
+        chat.locator("#message").press_sequentially("/pain")
+    assert answered.value.json()["completions"] == []  # Hidden the list is also before the answer is there.
     expect(chat.locator("#completions")).to_be_hidden()
     _switch(page, "on")
     expect(page.locator("input[name=switch][value=on]")).to_be_checked()
