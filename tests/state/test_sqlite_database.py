@@ -248,7 +248,9 @@ def test_what_was_said_stands_in_the_log_and_its_beginning_in_the_title_and_nowh
 _OPEN_TOGETHER = """
 import os, sys, time
 from prowess.state.sqlite_database import SqliteDatabase
-start, folder = float(sys.argv[1]), sys.argv[2]
+folder = sys.argv[1]
+print("ready", flush=True)
+start = float(sys.stdin.readline())
 for number in range(40):
     while time.time() < start + number * 0.05:
         pass
@@ -260,8 +262,17 @@ for number in range(40):
 
 @pytest.mark.slow
 def test_new_file_may_be_opened_by_many_at_the_same_moment(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", _OPEN_TOGETHER, str(time.time() + 2), str(tmp_path)]
-    children = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    command = [sys.executable, "-c", _OPEN_TOGETHER, str(tmp_path)]
+    pipe = subprocess.PIPE
+    children = [subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) for _ in range(6)]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    start = time.time() + 0.2
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write(f"{start}\n")
+        child.stdin.flush()
     assert [child.communicate()[1] for child in children] == [""] * 6
     for number in range(40):
         with closing(sqlite3.connect(tmp_path / str(number) / "state.db")) as connection:

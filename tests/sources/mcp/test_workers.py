@@ -73,7 +73,7 @@ def test_greeting_takes_no_more_memory_than_any_answer(tmp_path: Path) -> None:
         while worker.poll() is None:
             peak = max(peak, _peak_megabytes(worker.pid))
             time.sleep(0.01)
-    assert 0 < peak < 1_400
+    assert 100 < peak < 1_400  # It has come to the reading, and no further.
 
 
 @pytest.mark.slow
