@@ -1,9 +1,12 @@
 """What a person does in the chat, and sees there."""
 
+import re
+
 from playwright.sync_api import Locator, Page, expect
 
 __all__ = ["answer", "begin_anew", "cards", "finished", "is_in_view", "send"]
 
+_IS_END = re.compile(r"\bend\b")
 _IS_IN_VIEW = """(element) => {
     const [box, pane] = [element.getBoundingClientRect(), document.getElementById("scroll").getBoundingClientRect()];
     return box.top >= pane.top - 1 && box.bottom <= pane.bottom + 1;
@@ -28,7 +31,8 @@ def cards(page: Page, role: str, state: str = "done") -> Locator:
 
 
 def finished(page: Page) -> None:
-    """Wait until the answer is whole."""
+    """Wait until the answer is whole: closed by its last line, without which the page is as before it begins."""
+    expect(page.locator("#blocks > :last-child")).to_have_class(_IS_END)
     expect(page.locator("#send")).to_be_visible()
     expect(page.locator("#stop")).to_be_hidden()
 
