@@ -259,6 +259,12 @@ def _serving(answer: Callable[[BaseHTTPRequestHandler], None]) -> Generator[str]
         server.server_close()
 
 
+def _list(url: str, folder: Path) -> Problem | None:
+    """Ask the server at the address for its skills, and return what went wrong."""
+    order = Order(Act.LIST, McpServer("acme", url=url, timeout_seconds=3), str(folder / "mirror"), 20.0)
+    return anyio.run(lambda: carry_out(order)).problem
+
+
 def _flood(handler: BaseHTTPRequestHandler) -> None:
     handler.send_response(200)
     handler.send_header("Content-Type", "application/json")
@@ -281,13 +287,6 @@ def _pack(handler: BaseHTTPRequestHandler) -> None:
     handler.wfile.write(body)
 
 
-def _redirect(handler: BaseHTTPRequestHandler) -> None:
-    handler.send_response(307)
-    handler.send_header("Location", "http://127.0.0.2:9/elsewhere")
-    handler.send_header("Content-Length", "0")
-    handler.end_headers()
-
-
 def _fail(handler: BaseHTTPRequestHandler) -> None:
     handler.send_response(500)
     handler.send_header("Content-Length", "0")
@@ -296,18 +295,50 @@ def _fail(handler: BaseHTTPRequestHandler) -> None:
 
 @pytest.mark.slow
 @pytest.mark.requirement("J11")
-@pytest.mark.parametrize("answer", [_flood, _pack, _redirect, _fail])
+@pytest.mark.parametrize(
+    ("answer", "code", "said"),
+    [
+        (_flood, "mcp-bad-answer", "it sent a message of more than 33,554,432 bytes"),
+        (_pack, "mcp-bad-answer", "it sent a packed answer, which nobody asked for"),
+        (_fail, "mcp-unreachable", "it cannot be talked to"),
+    ],
+)
 def test_address_that_answers_badly_is_reported(
-    tmp_path: Path, answer: Callable[[BaseHTTPRequestHandler], None]
+    tmp_path: Path, answer: Callable[[BaseHTTPRequestHandler], None], code: str, said: str
 ) -> None:
     with _serving(answer) as url:
-        order = Order(Act.LIST, McpServer("acme", url=url, timeout_seconds=3), str(tmp_path / "mirror"), 20.0)
-        problem = anyio.run(lambda: carry_out(order)).problem
-    assert _code(problem) in ("mcp-unreachable", "mcp-bad-answer")
+        problem = _list(url, tmp_path)
+    assert _code(problem) == code
+    assert problem is not None
+    assert said in problem.message
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("J11")
+def test_redirect_to_another_place_is_reported_and_not_followed(tmp_path: Path) -> None:
+    came: list[str] = []
+
+    def note(handler: BaseHTTPRequestHandler) -> None:
+        came.append(handler.path)
+        _fail(handler)
+
+    def redirect(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(307)
+        handler.send_header("Location", elsewhere)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    with _serving(note) as elsewhere, _serving(redirect) as url:
+        problem = _list(url, tmp_path)
+        assert came == []
+        assert _code(_list(elsewhere, tmp_path)) == "mcp-unreachable"
+        assert came
+    assert _code(problem) == "mcp-unreachable"
+    assert problem is not None
+    assert elsewhere in problem.message
 
 
 def test_address_where_nobody_listens_is_reported(tmp_path: Path) -> None:
     with _serving(_fail) as url:
         pass
-    order = Order(Act.LIST, McpServer("acme", url=url, timeout_seconds=3), str(tmp_path / "mirror"), 20.0)
-    assert _code(anyio.run(lambda: carry_out(order)).problem) == "mcp-unreachable"
+    assert _code(_list(url, tmp_path)) == "mcp-unreachable"
