@@ -84,7 +84,16 @@ _THINGS: st.SearchStrategy[Thing] = st.recursive(
     lambda inner: st.builds(Folder, st.dictionaries(_NAMES, inner, max_size=5)),
     max_leaves=14,
 )
-_TREES = st.builds(Folder, st.dictionaries(_NAMES, _THINGS, max_size=6))
+
+
+def _add_manifest(entries: Mapping[bytes, Thing], content: bytes) -> Folder:
+    return Folder({**entries, b"SKILL.md": File(content)})
+
+
+_GOOD = st.sampled_from([skill_text(name).encode() for name in ("a", "b", "c", "d")])
+_SKILLS = st.builds(_add_manifest, st.dictionaries(_NAMES, _THINGS, max_size=3), _GOOD | _CONTENTS)
+"""Folders with a manifest: of names that are drawn one by one, hardly ever a skill comes."""
+_TREES = st.builds(Folder, st.dictionaries(_NAMES, _SKILLS | _THINGS, min_size=1, max_size=6))
 
 
 def _bury(tree: Folder, levels: int) -> Folder:
