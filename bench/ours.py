@@ -5,7 +5,6 @@ What only some of the contestants need is loaded by them: each process holds wha
 
 import os
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,34 +65,3 @@ def examine(root: Path) -> tuple[dict[str, str], list[str]]:
     shadowed = [problem.message for one in catalog.shadowed for problem in catalog.by_id[one].problems]
     rejected = [problem.message for one in catalog.rejected for problem in one.problems]
     return _names_and_descriptions(catalog), [*rejected, *shadowed, *(problem.message for problem in catalog.problems)]
-
-
-class Use:
-    """One session on SQLite, with consent decided and receipts written; the prompt is kept within its budget."""
-
-    budget_tokens: int | None = None
-
-    def __init__(self, root: Path) -> None:
-        from prowess import Runtime
-        from prowess.settings import load_settings
-
-        settings = load_settings(environ={"HOME": _HOME.name})
-        prompting = replace(settings.policy.prompting, budget_tokens=self.budget_tokens)
-        settings = replace(settings, policy=replace(settings.policy, prompting=prompting))
-        self._session = Runtime.open(settings, skills=[root]).session("bench")
-        self._session.view()
-
-    def prompt(self) -> str:
-        return self._session.prompt()
-
-    def activate(self, name: str) -> str:
-        return self._session.activate(name).instructions.body
-
-    def read(self, name: str, path: str) -> str:
-        return self._session.read(name, path).content
-
-
-class UseWhole(Use):
-    """The same with room for all descriptions, as the peers take it."""
-
-    budget_tokens = 100_000_000

@@ -21,7 +21,7 @@ from bench.results import write_figures, write_section
 from bench.runners import peer_runners
 from bench.timing import Failure, Runner, UseSample, measure_spread, render_reason
 
-OURS = Path(__file__).resolve().with_name("ours.py")
+OURS = Path(__file__).resolve().with_name("ours_in_use.py")
 SKILLS = choose(1_000, quick=50)
 ROUNDS = choose(3, quick=1)
 CALLS = choose(50, quick=5)
