@@ -106,18 +106,23 @@ def await_signals() -> asyncio.Event:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def end() -> None:
-        if stop.is_set():
+    def hear(number: int, _frame: object) -> None:
+        if stop.is_set() and number == signal.SIGINT:
             logging.shutdown()
             os._exit(_INTERRUPTED)
-        stop.set()
+        loop.call_soon_threadsafe(stop.set)
 
+    # The loop hears of signals by a pipe of its own, and loses those that come while this is full, as when hundreds of
+    # clients leave at once. So it is only woken that way, and what is to be done is done by a handler of the process.
     for number in (signal.SIGINT, signal.SIGTERM):
-        try:
-            loop.add_signal_handler(number, end if number == signal.SIGINT else stop.set)
-        except NotImplementedError:  # Windows has no such handlers.
-            signal.signal(number, lambda _number, _frame: loop.call_soon_threadsafe(end))
+        with suppress(NotImplementedError):  # Windows has no such handlers.
+            loop.add_signal_handler(number, _wake)
+        signal.signal(number, hear)
     return stop
+
+
+def _wake() -> None:
+    """Do nothing: the loop is awake."""
 
 
 async def wait_until_served(address: str, port: int, serving: "asyncio.Task[None]") -> None:
