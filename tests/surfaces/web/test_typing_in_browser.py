@@ -166,3 +166,21 @@ def test_focus_goes_on_to_the_next_when_a_conversation_is_deleted(visitor: Visit
         page.keyboard.press("Enter")
         expect(page.locator("#conversations li", has_text=name)).to_have_count(0)
         expect(page.locator("#conversations a", has_text=left)).to_be_focused()
+
+
+@pytest.mark.parametrize(("key", "left"), [("Enter", "first"), ("Escape", "second")])
+def test_focus_returns_to_the_list_though_it_was_made_anew_meanwhile(
+    visitor: Visitor, server: RunningServer, key: str, left: str
+) -> None:
+    with server.client() as client:
+        for name in ("first", "second"):
+            client.post(f"/api/conversations/{name}/messages", json={"text": name}, headers=_EVENTS)
+        page = visitor.open()
+        page.locator("#conversations li", has_text="second").locator("[data-delete]").press("Enter")
+        expect(page.locator("#delete-dialog")).to_be_visible()
+        client.post("/api/conversations/third/messages", json={"text": "third"}, headers=_EVENTS)
+        expect(page.locator("#conversations li", has_text="third")).to_have_count(1)
+        page.keyboard.press("Tab")
+        page.keyboard.press(key)
+        row = page.locator("#conversations li", has_text=left)
+        expect(row.locator("a" if key == "Enter" else "[data-delete]")).to_be_focused()

@@ -150,6 +150,7 @@ export class Sidebar {
     dialog.addEventListener(
       "close",
       async () => {
+        if (!item.isConnected) this.point(item.dataset.id);
         if (dialog.returnValue !== "yes") return;
         try {
           await ask("DELETE", path("conversations", item.dataset.id));
@@ -162,5 +163,11 @@ export class Sidebar {
       { once: true },
     );
     dialog.showModal();
+  }
+
+  /** Give the focus back to a row that was made anew while the dialog had it. */
+  point(id) {
+    const row = [...list.children].find((one) => one.dataset.id === id);
+    (row?.querySelector("[data-delete]") ?? search).focus();
   }
 }
