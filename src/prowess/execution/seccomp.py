@@ -10,6 +10,7 @@ import json
 import platform
 import struct
 from dataclasses import dataclass
+from functools import cache
 
 __all__ = ["make_filter", "make_profile"]
 
@@ -123,8 +124,11 @@ _CALL, _AUDIT, _FIRST, _SECOND = 0, 4, 16, 24
 def make_filter(*, network: bool) -> bytes | None:
     """Return the filter as the kernel takes it; None for a processor whose numbers are not known here."""
     machine = _MACHINES.get(platform.machine())
-    if machine is None:
-        return None
+    return None if machine is None else _assemble(machine, _choose_families(network=network))
+
+
+@cache
+def _assemble(machine: _Machine, families: tuple[int, ...]) -> bytes:
     numbers = [row[machine.column] for row in _REFUSED.values()]
     program = [
         *((_LOAD, 0, 0, _AUDIT), (_EQUAL, 1, 0, machine.audit), (_RETURN, 0, 0, _KILL)),
@@ -134,8 +138,8 @@ def make_filter(*, network: bool) -> bytes | None:
         *(step for number in numbers if number is not None for step in _refuse(_EQUAL, number, _EPERM)),
         *_look_inside(machine.clone, _FIRST, _refuse(_BITS_SET, _NEW_USER_NAMESPACE, _EPERM)),
         *_look_inside(machine.ioctl, _SECOND, [s for one in _TERMINAL_INPUT for s in _refuse(_EQUAL, one, _EPERM)]),
-        *_look_inside(machine.socket, _FIRST, _only(_choose_families(network=network))),
-        *_look_inside(machine.socketpair, _FIRST, _only(_choose_families(network=network))),
+        *_look_inside(machine.socket, _FIRST, _only(families)),
+        *_look_inside(machine.socketpair, _FIRST, _only(families)),
         (_RETURN, 0, 0, _ALLOW),
     ]
     return b"".join(struct.pack("=HBBI", code, yes, no, value) for code, yes, no, value in program)

@@ -129,9 +129,7 @@ class BubblewrapSandbox:
         if program is None or sys.platform != "linux":
             raise NoSandbox("there is no bubblewrap here", hint=_INSTALL)
         with ExitStack() as stack:
-            group = make_control_group(job.limits)
-            if group is not None:
-                stack.callback(group.close)
+            groups = stack.enter_context(ExitStack())  # Of what is done last: a group with processes cannot be removed.
             info, info_inside = _pipe(stack)
             bounded_inside, bounded = _pipe(stack)
             inherited = _Inherited(stack)
@@ -149,6 +147,9 @@ class BubblewrapSandbox:
             stack.callback(_end, process)
             info_inside.close()
             bounded_inside.close()
+            group = make_control_group(job.limits)  # While bubblewrap is on its way.
+            if group is not None:
+                groups.callback(group.close)
             first = _read_first_process(info, process)
             _bound(first, process, group, job.limits)
             bounded.write(b"b")  # Only now does the first process start others.
