@@ -180,6 +180,22 @@ def test_place_of_a_key_is_found(path: tuple[str | int, ...], place: tuple[int, 
     assert locate_keys(_PLACES, first_line=11)[path] == (line + 10, column)
 
 
+def test_places_come_with_what_was_read() -> None:
+    found = parse_yaml(_PLACES, first_line=3)
+    assert isinstance(found, YamlDocument)
+    assert found.places == locate_keys(_PLACES, first_line=3)
+
+
+def test_places_in_a_value_that_is_thrown_away_are_those_of_its_key() -> None:
+    assert locate_keys("a: {b: c}\na: {d: [e]}\nf: g\n") == {
+        ("a",): (1, 1),
+        ("a", "b"): (1, 5),
+        ("a", "d"): (2, 5),
+        ("a", "d", 0): (2, 9),
+        ("f",): (3, 1),
+    }
+
+
 def test_place_before_a_fault_is_still_found() -> None:
     assert locate_keys("a: b\nc: d\ne: [\n")["c",] == (2, 1)
 

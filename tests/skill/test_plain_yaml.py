@@ -5,8 +5,8 @@ import yaml
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from prowess.skill.bounded_yaml import YamlDocument, parse_yaml
-from prowess.skill.plain_yaml import parse_plain_yaml
+from prowess.skill.bounded_yaml import YamlDocument, locate_keys, parse_yaml
+from prowess.skill.plain_yaml import find_plain_key, parse_plain_yaml
 from prowess.skill.yaml_values import YamlMap
 
 _KEYS = st.sampled_from(["name", "description", "key", "a", "b", "k-1", "_x", "metadata", "Z9"])
@@ -131,6 +131,17 @@ def test_whatever_the_short_cut_accepts_the_full_reader_reads_the_same(text: str
         full = _read_in_full(text)
         assert isinstance(full, YamlDocument)
         assert (list(full.values.items()), full.problems) == (list(plain.items()), ())
+
+
+@settings(max_examples=300)
+@given(text=_DOCUMENTS)
+def test_key_of_a_plain_text_is_found_where_the_full_reader_sees_it(text: str) -> None:
+    plain = parse_plain_yaml(text)
+    if plain:
+        places = locate_keys(text)
+        found = {key: find_plain_key(text, key) for key in [*plain, "none", "c", "foo"]}
+        assert found == {key: places[key,][0] - 1 if key in plain else None for key in found}
+        assert {places[key,][1] for key in plain} == {1}
 
 
 @pytest.mark.slow

@@ -162,7 +162,8 @@ class Discovery:
     def _judge(self, source: Source, candidate: Candidate, known: Entry | None, sidecars: bool) -> Entry:
         folder, relative, real, status = candidate
         stamp = stamp_file(status)
-        sidecar_stamp = _sidecar_stamp(folder) if sidecars else None
+        has_sidecar = sidecars and os.access(f"{folder}/{SIDECAR_PATH}", os.F_OK)  # Hardly any has.
+        sidecar_stamp = _sidecar_stamp(folder) if has_sidecar else None
         elsewhere = "" if real == folder else real
         if (
             known is not None

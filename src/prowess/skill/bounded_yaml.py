@@ -15,7 +15,16 @@ from prowess.skill.plain_yaml import parse_plain_yaml
 from prowess.skill.problems import Problem, make_problem
 from prowess.skill.yaml_values import YamlMap, YamlValue
 
-__all__ = ["MAX_ALIASES", "MAX_DEPTH", "MAX_NODES", "YamlDocument", "YamlPath", "locate_keys", "parse_yaml"]
+__all__ = [
+    "MAX_ALIASES",
+    "MAX_DEPTH",
+    "MAX_NODES",
+    "YamlDocument",
+    "YamlPath",
+    "YamlPlaces",
+    "locate_keys",
+    "parse_yaml",
+]
 
 MAX_DEPTH = 16
 MAX_NODES = 2_000
@@ -26,6 +35,8 @@ _PLAIN_TAGS = frozenset(
 )
 YamlPath = tuple[str | int, ...]
 """Keys and indexes from the root."""
+YamlPlaces = dict[YamlPath, tuple[int, int]]
+"""Line and column of every key and item by its path, the first one where a key is given twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +45,8 @@ class YamlDocument:
 
     values: YamlMap
     problems: tuple[Problem, ...] = ()
+    places: YamlPlaces | None = field(default=None, compare=False)
+    """Where the keys and items stand; None if the text was plain: `find_plain_key` tells."""
 
 
 def parse_yaml(text: str, *, first_line: int = 1, strict: bool = False) -> YamlDocument | Problem:
@@ -52,28 +65,21 @@ def parse_yaml(text: str, *, first_line: int = 1, strict: bool = False) -> YamlD
     except yaml.YAMLError as error:
         return _syntax_problem(error, first_line)
     if isinstance(value, dict):
-        return YamlDocument(value, tuple(builder.problems))
+        return YamlDocument(value, tuple(builder.problems), builder.places)
     return make_problem("yaml-not-a-map", "the frontmatter is not a map of keys", line=first_line, column=1)
 
 
-def locate_keys(text: str, *, first_line: int = 1) -> dict[YamlPath, tuple[int, int]]:
-    """Return line and column of every key and item by its path, as far as the text can be read.
-
-    Positions are wanted only when something is wrong, so they are found by reading once more.
-    """
-    builder = _Builder(first_line=first_line, strict=False, places={})
+def locate_keys(text: str, *, first_line: int = 1) -> YamlPlaces:
+    """Return where every key and item stands, as far as the text can be read."""
+    builder = _Builder(first_line=first_line, strict=False)
     with suppress(_Fault, yaml.YAMLError):
         builder.build(text)
-    return builder.places or {}
+    return builder.places
 
 
 class _Mark(Protocol):
     line: int
     column: int
-
-
-def _mark(event: yaml.Event) -> _Mark:
-    return cast("_Mark", event.start_mark)
 
 
 class _Fault(Exception):
@@ -89,6 +95,7 @@ class _Open:
     """A list or map that is being filled."""
 
     value: list[YamlValue] | YamlMap
+    path: YamlPath
     anchor: str | None
     weight: int = 1
     key: str | None = None
@@ -100,8 +107,7 @@ class _Open:
 class _Builder:
     first_line: int
     strict: bool
-    places: dict[YamlPath, tuple[int, int]] | None = None
-    """Filled on the way, if it is there."""
+    places: YamlPlaces = field(default_factory=YamlPlaces)
     problems: list[Problem] = field(default_factory=list[Problem])
     stack: list[_Open] = field(default_factory=list[_Open])
     anchors: dict[str, tuple[YamlValue, int]] = field(default_factory=dict[str, tuple[YamlValue, int]])
@@ -121,25 +127,26 @@ class _Builder:
         return {} if self.root is None or self.root == "" else self.root
 
     def scalar(self, event: yaml.ScalarEvent) -> None:
-        self._check_tag(event)
-        self._count(1, _mark(event))
+        self._count(1, event)
+        if event.tag is not None:
+            self._check_tag(event)
         text = event.value
         if self._expects_key():
-            self._key(text, _mark(event))
+            self._key(text, event)
             return
-        self._remember(event.anchor, text, 1)
-        self._add(text, 1, _mark(event))
+        if event.anchor is not None:
+            self._remember(event.anchor, text, 1)
+        self._add(text, 1, event)
 
     def open(self, event: yaml.SequenceStartEvent | yaml.MappingStartEvent) -> None:
+        self._count(1, event)
         self._check_tag(event)
-        self._count(1, _mark(event))
         if self._expects_key():
-            self._fail("yaml-complex-key", "a list or a map stands where a key is expected", _mark(event))
+            self._fail("yaml-complex-key", "a list or a map stands where a key is expected", event)
         if len(self.stack) >= MAX_DEPTH:
-            self._fail("yaml-too-deep", f"the YAML nests deeper than {MAX_DEPTH} levels", _mark(event))
+            self._fail("yaml-too-deep", f"the YAML nests deeper than {MAX_DEPTH} levels", event)
         value: list[YamlValue] | YamlMap = [] if isinstance(event, yaml.SequenceStartEvent) else {}
-        self._add(value, 1, _mark(event))
-        self.stack.append(_Open(value, event.anchor))
+        self.stack.append(_Open(value, self._add(value, 1, event), event.anchor))
 
     def close(self, _: yaml.Event) -> None:
         closed = self.stack.pop()
@@ -150,84 +157,80 @@ class _Builder:
     def alias(self, event: yaml.AliasEvent) -> None:
         self.aliases += 1
         if self.aliases > MAX_ALIASES:
-            self._fail("yaml-too-many-aliases", f"more than {MAX_ALIASES} aliases", _mark(event))
+            self._fail("yaml-too-many-aliases", f"more than {MAX_ALIASES} aliases", event)
         known = self.anchors.get(cast("str", event.anchor))
         if known is None:
-            self._fail("yaml-bad-alias", f"the alias *{event.anchor} has no complete value", _mark(event))
+            self._fail("yaml-bad-alias", f"the alias *{event.anchor} has no complete value", event)
         value, weight = known
-        self._count(weight, _mark(event))
+        self._count(weight, event)
         if not self._expects_key():
-            self._add(value, weight, _mark(event))
+            self._add(value, weight, event)
         elif isinstance(value, str):
-            self._key(value, _mark(event))
+            self._key(value, event)
         else:
-            self._fail("yaml-complex-key", "a list or a map stands where a key is expected", _mark(event))
+            self._fail("yaml-complex-key", "a list or a map stands where a key is expected", event)
 
     def document(self, event: yaml.DocumentStartEvent) -> None:
         if self.root is not None:
-            self._fail("yaml-several-documents", "a second YAML document begins here", _mark(event))
+            self._fail("yaml-several-documents", "a second YAML document begins here", event)
 
     def _expects_key(self) -> bool:
-        return bool(self.stack) and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None
+        if not self.stack:
+            return False
+        top = self.stack[-1]
+        return top.key is None and isinstance(top.value, dict)
 
-    def _key(self, text: str, mark: _Mark) -> None:
+    def _key(self, text: str, event: yaml.Event) -> None:
         top = self.stack[-1]
         top.key = text
         top.doubled = text in top.value
-        if self.places is not None:
-            self.places.setdefault(self._path(), self._at(mark))
+        line, column = at = self._at(event)
+        self.places.setdefault((*top.path, text), at)
         if top.doubled:
-            line, column = self._at(mark)
             message = f"the key '{text[:64]}' is given twice; the first one counts"
             self.problems.append(
                 make_problem("yaml-duplicate-key", message, strict=self.strict, line=line, column=column)
             )
 
-    def _add(self, value: YamlValue, weight: int, mark: _Mark) -> None:
+    def _add(self, value: YamlValue, weight: int, event: yaml.Event) -> YamlPath:
+        """Put a value into what is being filled; return its path."""
         if not self.stack:
             self.root = value
-            return
+            return ()
         top = self.stack[-1]
         top.weight += weight
         if isinstance(top.value, list):
+            path = (*top.path, len(top.value))
             top.value.append(value)
-            if self.places is not None:
-                self.places.setdefault(self._path(), self._at(mark))
-        elif top.key is not None:
-            if not top.doubled:
-                top.value[top.key] = value
-            top.key = None
-
-    def _path(self) -> YamlPath:
-        """Where the builder stands."""
-        steps: list[str | int] = []
-        for level in self.stack:
-            if isinstance(level.value, list):
-                steps.append(len(level.value) - 1)
-            else:
-                steps.append(level.key if level.key is not None else next(reversed(level.value), ""))
-        return tuple(steps)
+            self.places.setdefault(path, self._at(event))
+            return path
+        key = cast("str", top.key)  # A value in a map comes after its key.
+        top.key = None
+        if not top.doubled:
+            top.value[key] = value
+        return (*top.path, key)
 
     def _remember(self, anchor: object, value: YamlValue, weight: int) -> None:
         if isinstance(anchor, str):
             self.anchors[anchor] = (value, weight)
 
-    def _count(self, weight: int, mark: _Mark) -> None:
+    def _count(self, weight: int, event: yaml.Event) -> None:
         self.nodes += weight
         if self.nodes > MAX_NODES:
-            self._fail("yaml-too-many-nodes", f"the YAML holds more than {MAX_NODES:,} values", mark)
+            self._fail("yaml-too-many-nodes", f"the YAML holds more than {MAX_NODES:,} values", event)
 
     def _check_tag(self, event: yaml.NodeEvent) -> None:
         tag = cast("str | None", getattr(event, "tag", None))
         if tag is None or tag == "!" or tag in _PLAIN_TAGS:
             return
-        self._fail("yaml-tag", f"the tag {tag[:64]} is not allowed", _mark(event))
+        self._fail("yaml-tag", f"the tag {tag[:64]} is not allowed", event)
 
-    def _at(self, mark: _Mark) -> tuple[int, int]:
+    def _at(self, event: yaml.Event) -> tuple[int, int]:
+        mark = cast("_Mark", event.start_mark)
         return self.first_line + mark.line, mark.column + 1
 
-    def _fail(self, code: str, message: str, mark: _Mark) -> NoReturn:
-        line, column = self._at(mark)
+    def _fail(self, code: str, message: str, event: yaml.Event) -> NoReturn:
+        line, column = self._at(event)
         raise _Fault(make_problem(code, message, strict=self.strict, line=line, column=column))
 
 

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from prowess.skill.bounded_yaml import YamlPath, locate_keys
+from prowess.skill.bounded_yaml import YamlPlaces, locate_keys
 from prowess.skill.deception import clean_text
+from prowess.skill.plain_yaml import find_plain_key
 from prowess.skill.problems import Problem, Severity, make_problem
 
 __all__ = ["Complaints"]
@@ -20,7 +21,8 @@ class Complaints:
     text: str = ""
     first_line: int = 1
     """The line of the file on which `text` begins."""
-    _places: dict[YamlPath, tuple[int, int]] | None = None
+    places: YamlPlaces | None = None
+    """Where the keys stand, if the reader has told; else the text is plain."""
 
     @property
     def fatal(self) -> bool:
@@ -46,11 +48,17 @@ class Complaints:
 
     def add_at(self, code: str, message: str, *path: str, severity: Severity | None = None, remedy: str = "") -> None:
         """Add a Problem at the place of a key, or of the nearest key above it."""
-        if self._places is None:
-            self._places = locate_keys(self.text, first_line=self.first_line)
-        known = (self._places[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self._places)
-        line, column = next(known, (self.first_line, 1))
+        line, column = self._locate(path)
         self.add(code, message, severity=severity, line=line, column=column, remedy=remedy)
+
+    def _locate(self, path: tuple[str, ...]) -> tuple[int, int]:
+        if self.places is None and len(path) == 1:
+            line = find_plain_key(self.text, path[0])
+            return self.first_line + (line or 0), 1
+        if self.places is None:
+            self.places = locate_keys(self.text, first_line=self.first_line)
+        known = (self.places[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.places)
+        return next(known, (self.first_line, 1))
 
     def clean(self, key: str, text: str) -> str:
         """Return a text without what could deceive, complaining of what was there."""

@@ -1,5 +1,7 @@
 """Everything in a manifest beyond the standard's six fields, as far as the policy lets it count."""
 
+from functools import lru_cache
+
 from prowess.policy import UnknownKeys
 from prowess.skill.bounded_yaml import YamlDocument, parse_yaml
 from prowess.skill.complaints import Complaints
@@ -66,6 +68,7 @@ def _warn_unknown(keys: list[str], complaints: Complaints) -> None:
         complaints.add_at("unknown-key", message, keys[_MAX_REPORTED])
 
 
+@lru_cache(maxsize=1_024)  # The skills of one author have the same keys.
 def _suggest(key: str) -> str:
     import difflib  # Wanted only for a slip of the pen.
 

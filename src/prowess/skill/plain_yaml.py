@@ -9,14 +9,14 @@ import re
 
 from prowess.skill.yaml_values import YamlMap
 
-__all__ = ["PLAIN_KEY", "PLAIN_TEXT", "find_odd", "parse_plain_yaml", "parse_quoted"]
+__all__ = ["PLAIN_KEY", "PLAIN_TEXT", "find_odd", "find_plain_key", "parse_plain_yaml", "parse_quoted"]
 
 _SIGNS = " -?:,[]{}#&*!|>'\"%@`"
 """What cannot begin a plain text, or only under conditions."""
 _SIGNS_OF_OTHERS = _SIGNS.replace("'", "").replace('"', "")
 """The same in a line that goes on with a plain text."""
 PLAIN_KEY = r"[A-Za-z_][\w-]{0,63}+"
-PLAIN_TEXT = rf"[^{re.escape(_SIGNS)}\n].*"
+PLAIN_TEXT = rf"[^{re.escape(_SIGNS)}\n].*+"
 """Pattern of what may be a text without quotes, if there is neither `: ` nor ` #` in it, nor a colon at its end."""
 _LINE = re.compile(
     rf"( *)({PLAIN_KEY}:|-)"  # indent, then a key or a dash
@@ -85,6 +85,15 @@ def parse_plain_yaml(text: str) -> YamlMap | None:
         else:
             child_indent, going = indent, ""
     return result
+
+
+def find_plain_key(text: str, key: str) -> int | None:
+    """Return the line, counted from 0, of a key at the top level of a text that `parse_plain_yaml` has read.
+
+    In such a text nothing else that begins a line looks like a key.
+    """
+    start = 0 if text.startswith(f"{key}:") else text.find(f"\n{key}:") + 1
+    return text.count("\n", 0, start) if start or text.startswith(f"{key}:") else None
 
 
 def find_odd(text: str) -> str:

@@ -104,6 +104,7 @@ def _read_yaml(parse: Parse, complaints: Complaints) -> YamlMap | None:
     if found is None:
         return None
     complaints.problems.extend(found.problems)
+    complaints.places = found.places
     return found.values
 
 
