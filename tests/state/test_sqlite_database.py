@@ -86,6 +86,25 @@ def test_file_that_may_only_be_read_is_read(public_path: str) -> None:
     assert _read_without_rights(public_path) == "['/a'] 2 1\n"
 
 
+def test_file_that_may_only_be_read_shows_what_its_owner_has_just_written(public_path: str) -> None:
+    with closing(SqlStore(SqliteDatabase(public_path))) as store:
+        store.trust("/a", user="ann")
+        store.open_session(make_session())
+        for path in Path(public_path).parent.iterdir():
+            path.chmod(0o444)
+        assert _read_without_rights(public_path) == "['/a'] 2 1\n"
+
+
+def test_file_whose_log_may_not_be_read_shows_what_stands_in_it(public_path: str) -> None:
+    with closing(SqlStore(SqliteDatabase(public_path))) as store:
+        store.trust("/a", user="ann")
+    with closing(SqlStore(SqliteDatabase(public_path))) as store:
+        store.trust("/b", user="ann")
+        for path in Path(public_path).parent.iterdir():
+            path.chmod(0)
+        assert _read_without_rights(public_path) == "['/a'] 2 0\n"
+
+
 @pytest.mark.parametrize(
     ("version", "statements", "found"),
     [

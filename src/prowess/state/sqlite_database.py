@@ -20,6 +20,7 @@ __all__ = ["MEMORY", "SqliteDatabase"]
 MEMORY = ":memory:"
 _BUSY_SECONDS = 30.0
 _RETRY_SECONDS = 0.01
+_CANNOT_BE_OPENED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 _T = TypeVar("_T")
 
 
@@ -141,7 +142,7 @@ class SqliteDatabase:
 
     def _open_read_only(self) -> sqlite3.Connection:
         """Return a connection to a file that this user may read but not write, or to a copy with today's schema."""
-        connection = sqlite3.connect(f"file:{quote(self._path)}?mode=ro&immutable=1", uri=True)
+        connection = _connect_read_only(self._path)
         try:
             if _schema_version(connection) == len(MIGRATIONS):
                 return connection
@@ -188,6 +189,26 @@ class _SqliteTransaction:
 
     def wake(self) -> None:
         """Every write is noticed."""
+
+
+def _connect_read_only(path: str) -> sqlite3.Connection:
+    """Return a connection that sees what others have written, as far as their log may be read.
+
+    Where there is no log, and none can be made, SQLite takes a file in WAL mode only for one that nobody writes.
+    """
+    address = f"file:{quote(path)}?mode=ro"
+    connection = sqlite3.connect(address, timeout=_BUSY_SECONDS, uri=True)
+    try:
+        _schema_version(connection)
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if error.sqlite_errorcode & 0xFF not in _CANNOT_BE_OPENED:
+            raise
+        return sqlite3.connect(f"{address}&immutable=1", uri=True)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _enter_wal_mode(connection: sqlite3.Connection) -> None:
