@@ -7,6 +7,7 @@ import pytest
 
 from prowess.activation.consent import Answer
 from prowess.errors import BrokenSkill, Refused
+from prowess.execution.packages.script_metadata import READ_BYTES
 from prowess.runtime import Runtime
 from tests.execution.packages.package_index import PackageIndex, isolate, serving
 from tests.runtime.opening import ONLY_MINE
@@ -140,6 +141,16 @@ def test_dependency_that_is_no_name_is_a_problem(runtime: Runtime, index: Packag
     assert isinstance(error, BrokenSkill)
     assert [getattr(problem, "code", "") for problem in error.problems] == ["dependency-refused"]
     assert index.fetched == []
+
+
+def test_block_that_goes_on_where_no_more_is_read_is_a_problem(runtime: Runtime, alpha: Path) -> None:
+    block = _declare("first")
+    before = "\n" * (READ_BYTES - block.index("# dependencies"))
+    (alpha / "scripts" / "late.py").write_text(f"{before}{block}print('hi')")
+    error = refusal(lambda: open_agreed(runtime).run("alpha", "scripts/late.py"), BrokenSkill)
+    assert isinstance(error, BrokenSkill)
+    assert [getattr(problem, "code", "") for problem in error.problems] == ["script-metadata-bad"]
+    assert f"does not end within the first {READ_BYTES:,} bytes" in error.message
 
 
 def test_packages_serve_the_python_that_they_were_locked_for(

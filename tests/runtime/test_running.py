@@ -658,3 +658,13 @@ def test_missing_interpreter_is_told_before_anybody_runs_the_script(runtime: Run
     explanation = runtime.why("painter")
     assert explanation.visible
     assert "interpreter-missing" in [reason.code for reason in explanation.reasons]
+
+
+@pytest.mark.requirement("K3", "K7")
+def test_first_line_that_is_too_long_means_the_same_to_a_run_and_to_a_problem(runtime: Runtime, root: Path) -> None:
+    commands = runtime.workbench.choose()[1].commands
+    absent = next(row for row in INTERPRETERS if not any(way[0] in commands for way in row.commands))
+    script = f"#!/usr/bin/env {absent.name} {'x' * 600}\nprint('python')\n"
+    write_skill(root, "painter", files={"scripts/paint.py": script})
+    assert runtime.script_problems(runtime.rescan().get("painter")) == ()
+    assert open_agreed(runtime).run("painter", "scripts/paint.py").stdout == "python\n"

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["Preparation", "Prepared", "find_scripts"]
 
 _SCRIPTS_FOLDER = b"scripts/"
-_MAX_SOURCE_BYTES = 256 * 1024
-"""Of a script, to find what it declares."""
 _MAX_INPUT_BYTES = 16 << 20
 _MAX_NAMED = 10
 _MAX_SECONDS = 86_400.0
@@ -154,7 +152,7 @@ class Preparation:
         return f"workspace:{access.value}:{os.path.realpath(self.workbench.workspace)}"
 
     def _read(self, path: str) -> bytes:
-        """Return the beginning of a file."""
+        """Return the beginning of a file, and one byte more than is looked at, which says that it goes on."""
         try:
             found = open_beneath(self.folder, path=os.fsencode(path))
         except UnicodeEncodeError:
@@ -219,8 +217,10 @@ def _check_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
 
 
 def _read_and_close(file: int) -> bytes:
+    from prowess.execution.packages.script_metadata import READ_BYTES
+
     try:
-        return os.read(file, _MAX_SOURCE_BYTES)
+        return os.read(file, READ_BYTES + 1)
     except OSError:
         return b""
     finally:

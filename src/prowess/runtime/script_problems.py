@@ -48,7 +48,7 @@ def _read_head(skill: Skill, path: str) -> bytes:
     if isinstance(found, Obstacle):
         return b""
     try:
-        return os.read(found, HEAD_BYTES)
+        return os.read(found, HEAD_BYTES + 1)  # One more says that it goes on.
     except OSError:
         return b""
     finally:
