@@ -4,15 +4,23 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from prowess.activation.consent import Answer, Confirmation
 from prowess.activation.grants import Act, Decision
 from prowess.activation.receipts import AskedBy
+from prowess.copies.versions import Pin
 from prowess.execution.rules.rights import NOTHING
 from prowess.runtime import Runtime, Session
+from prowess.runtime.runner import Runner
+from prowess.runtime.toolset_tools import ToolsetTools
+from prowess.skill.skill import Skill
+from prowess.sources.skill_files import FileSet
 from tests.runtime.opening import ONLY_MINE, run_python
 from tests.runtime.people import Person
 from tests.runtime.runs import Agreeable, is_gone, open_agreed, write_scripts
@@ -369,6 +377,37 @@ def test_changed_toolset_is_listed_anew_with_a_new_question(runtime: Runtime, su
 
 
 # Listings that are kept
+
+
+class _Restless:
+    """A session's runner; the skill is changed each time that somebody has got hold of it."""
+
+    def __init__(self, runner: Runner, change: Callable[[], object]) -> None:
+        self._runner = runner
+        self._change = change
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._runner, name)
+
+    def hold(self, skill: Skill, stack: ExitStack) -> tuple[Skill, FileSet, Pin]:
+        held = self._runner.hold(skill, stack)
+        self._change()
+        return held
+
+
+def test_skill_that_changes_while_it_is_listed_is_remembered_as_it_was(
+    session: Session, runtime: Runtime, sums: Path, tmp_path: Path
+) -> None:
+    index = sums / "toolsets" / "index.py"
+    before, after = index.read_text(), index.read_text().replace("def add", "def plus")
+    skill = runtime.rescan().get("sums")
+    runner = _Restless(session._runner, lambda: index.write_text(after))  # pyright: ignore[reportPrivateUsage]
+    toolsets = ToolsetTools(cast("Runner", runner), cache=str(tmp_path))
+    assert [one.offered.name for one in toolsets.survey(skill).tools] == ["add", "divide"]
+    assert [one.offered.name for one in toolsets.survey(skill).tools] == ["plus", "divide"]
+    index.write_text(before)
+    assert [one.offered.name for one in toolsets.survey(skill).tools] == ["add", "divide"]
+    assert len(runtime.runs()) == 2
 
 
 _LIST = """

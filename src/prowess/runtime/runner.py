@@ -126,16 +126,24 @@ class Runner:
                 code="no-runs",
             )
 
+    def take(self, skill: Skill, *, script: str = "") -> tuple[Skill, FileSet]:
+        """Return a skill and its files as the session sees them now.
+
+        Raise if nobody can agree to it, or somebody has said no: then nothing more is found out about it, nor told of
+        it.
+        """
+        taken, files = self._shelf.take(skill)
+        if not files.digest or self.is_refused(taken, files):
+            self._gate.permit_run(taken, files, RunWish(script), tool="run", is_active=False, confirmation=None)
+        return taken, files
+
     def hold(self, skill: Skill, stack: ExitStack, *, script: str = "") -> tuple[Skill, FileSet, Pin]:
         """Return a skill and its files as the session sees them, with a hold on that very version.
 
         What the skill asks for is what that version asks for, whatever the catalog has found since.
         """
         for _ in range(_ATTEMPTS):
-            taken, files = self._shelf.take(skill)
-            # Nobody can agree to it, or somebody has said no: then nothing more is found out about it, nor told of it.
-            if not files.digest or self.is_refused(taken, files):
-                self._gate.permit_run(taken, files, RunWish(script), tool="run", is_active=False, confirmation=None)
+            taken, files = self.take(skill, script=script)
             pin = stack.enter_context(self._shelf.pin(skill))
             manifest = read_manifest(skill, pin.folder, reading=self.workbench.reading)
             if pin.digest == files.digest and manifest is not None:

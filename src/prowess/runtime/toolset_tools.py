@@ -9,12 +9,13 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from prowess.activation.consent import Confirmation, Question
 from prowess.activation.receipts import AskedBy
 from prowess.activation.tools import Role, Tool
 from prowess.containers.mounts import Mount
+from prowess.copies.versions import Pin
 from prowess.errors import ProwessError, Refused, ToolInputError
 from prowess.execution.jobs import OutputFile
 from prowess.execution.rules.tool_rules import ToolRule, covers, covers_all, find_prohibition, parse_rule
@@ -38,6 +39,7 @@ from prowess.execution.toolsets.toolset_protocol import (
     tool_name,
 )
 from prowess.runtime.gate import RunWish
+from prowess.runtime.run_preparation import Prepared
 from prowess.runtime.run_results import RunRequest, RunResult
 from prowess.runtime.runner import Runner
 from prowess.runtime.tool_checks import apply_rules
@@ -100,7 +102,14 @@ class ToolOutcome:
     content: str
     is_error: bool
     value: Any
-    run: RunResult
+
+
+class _Held(NamedTuple):
+    """The version of a skill that is listed or called."""
+
+    source: Skill
+    files: FileSet
+    pin: Pin
 
 
 class ToolsetTools:
@@ -130,18 +139,21 @@ class ToolsetTools:
     ) -> ToolOutcome:
         """Call a tool of a skill."""
         request, notices = self._make_request(one, arguments)
-        result, reply = self._run(one.skill, one.reference, request, label=one.tool.name, confirmation=confirmation)
+        self._runner.check_enabled()
+        with ExitStack() as stack:
+            held = self._hold(one.skill, stack)
+            prepared = self._prepare(held, one.reference, request)
+            result, reply = self._run(held, prepared, request, label=one.tool.name, confirmation=confirmation)
         return _conclude(result, _read_reply(result, reply), notices)
 
     def question(self, one: SkillTool, arguments: Mapping[str, object] | str) -> Question | None:
         """Return what a person would be asked before this call; None if nobody would be."""
         request, _ = self._make_request(one, arguments)
         with ExitStack() as stack:
-            source, files, pin = self._runner.hold(one.skill, stack)
-            file = _find_file(one.reference, files)
-            prepared = self._runner.prepare(source, files, pin, request=request).tools(file)
+            held = self._hold(one.skill, stack)
+            prepared = self._prepare(held, one.reference, request)
             wish = _name_call(prepared.wish, one.tool.name, request)
-            return self._runner.inquire(source, files, wish, tool=one.tool.name)
+            return self._runner.inquire(held.source, held.files, wish, tool=one.tool.name)
 
     def _make_request(
         self, one: SkillTool, arguments: Mapping[str, object] | str
@@ -172,23 +184,20 @@ class ToolsetTools:
     def _list_one(self, skill: Skill, reference: ToolsetReference, *, ask: bool) -> tuple[OfferedTool, ...]:
         self._runner.check_enabled()
         self._check_host(skill)
+        key = (self._runner.take(skill)[1].digest, reference.text)
+        known = self._known.get(key)
+        known = self._recall(key, reference) if known is None else known
+        if known is not None:
+            return known
+        if not ask and time.monotonic() < self._silent_until.get(key, 0.0):
+            return ()
         with ExitStack() as stack:
-            source, files, pin = self._runner.hold(skill, stack)
-            key = (pin.digest, reference.text)
-            known = self._known.get(key)
-            known = self._recall(key, reference) if known is None else known
-            if known is not None:
-                return known
-            if not ask and time.monotonic() < self._silent_until.get(key, 0.0):
-                return ()
+            held = self._hold(skill, stack)
+            key = (held.pin.digest, reference.text)  # It may have been changed meanwhile.
             try:
-                request = self._request_to_list(reference)
-                if not ask:
-                    preparation = self._runner.prepare(source, files, pin, request=request)
-                    if not self._runner.allows(source, files, preparation.tools(_find_file(reference, files)).wish):
-                        return ()
-                result, reply = self._run(skill, reference, request, label=reference.text, confirmation=None)
-                raw = _read_reply(result, reply)
+                raw = self._ask_for_listing(held, reference, ask=ask)
+                if raw is None:
+                    return ()
                 listed = parse_listing(raw, ref=reference)
             except ProwessError as error:
                 self._give_up(key, error, ask=ask)
@@ -196,6 +205,15 @@ class ToolsetTools:
         self._known[key] = listed
         self._keep(key, raw)
         return listed
+
+    def _ask_for_listing(self, held: _Held, reference: ToolsetReference, *, ask: bool) -> bytes | None:
+        """Return what the toolset answers; None if it would take a question that nobody wants asked."""
+        request = self._request_to_list(reference)
+        prepared = self._prepare(held, reference, request)
+        if not ask and not self._runner.allows(held.source, held.files, prepared.wish):
+            return None
+        result, reply = self._run(held, prepared, request, label=reference.text)
+        return _read_reply(result, reply)
 
     def _request_to_list(self, reference: ToolsetReference) -> RunRequest:
         seconds = min(_LIST_SECONDS, self._runner.workbench.policy.limits.timeout_seconds)
@@ -218,33 +236,36 @@ class ToolsetTools:
                     code="tool-not-allowed",
                 )
 
+    def _hold(self, skill: Skill, stack: ExitStack) -> _Held:
+        return _Held(*self._runner.hold(skill, stack))
+
+    def _prepare(self, held: _Held, reference: ToolsetReference, request: RunRequest) -> Prepared:
+        preparation = self._runner.prepare(held.source, held.files, held.pin, request=request)
+        return preparation.tools(_find_file(reference, held.files))
+
     def _run(
         self,
-        skill: Skill,
-        reference: ToolsetReference,
+        held: _Held,
+        prepared: Prepared,
         request: RunRequest,
         *,
         label: str,
-        confirmation: Confirmation | None,
+        confirmation: Confirmation | None = None,
     ) -> tuple[RunResult, bytes | None]:
         """Run the helper, and return what came of it with its reply."""
-        self._runner.check_enabled()
-        with ExitStack() as stack:
-            source, files, pin = self._runner.hold(skill, stack)
-            prepared = self._runner.prepare(source, files, pin, request=request).tools(_find_file(reference, files))
-            wish = _name_call(prepared.wish, label, request)
-            consent = self._runner.permit(source, files, wish, tool=label, confirmation=confirmation)
-            result = self._runner.carry_out(
-                source,
-                pin,
-                prepared,
-                (*prepared.command, *COMMAND),
-                request=request,
-                consent=consent,
-                asked_by=AskedBy.MODEL,
-                label=label,
-                helper=_HELPER,
-            )
+        wish = _name_call(prepared.wish, label, request)
+        consent = self._runner.permit(held.source, held.files, wish, tool=label, confirmation=confirmation)
+        result = self._runner.carry_out(
+            held.source,
+            held.pin,
+            prepared,
+            (*prepared.command, *COMMAND),
+            request=request,
+            consent=consent,
+            asked_by=AskedBy.MODEL,
+            label=label,
+            helper=_HELPER,
+        )
         return result, _take_reply(result.outputs)
 
     def _check_rules(self, one: SkillTool) -> tuple[str, ...]:
@@ -276,9 +297,12 @@ class ToolsetTools:
         draft = f"{place}.{os.getpid()}-{os.urandom(4).hex()}"
         with suppress(OSError):  # What cannot be remembered is listed again.
             make_private_folder(self._cache)
-            with open(draft, "xb") as file:
-                file.write(raw)
-            os.replace(draft, place)
+            try:
+                with open(draft, "xb") as file:
+                    file.write(raw)
+                os.replace(draft, place)
+            except OSError:
+                os.unlink(draft)
             self._collect()
 
     def _collect(self) -> None:
@@ -330,9 +354,9 @@ def _conclude(result: RunResult, reply: bytes, notices: tuple[str, ...]) -> Tool
     match parse_outcome(reply):
         case Returned(value):
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            return ToolOutcome(text + said, is_error=False, value=value, run=result)
+            return ToolOutcome(text + said, is_error=False, value=value)
         case Failed() as failed:
-            return ToolOutcome(failed.message + said, is_error=True, value=None, run=result)
+            return ToolOutcome(failed.message + said, is_error=True, value=None)
 
 
 def _name_call(wish: RunWish, tool: str, request: RunRequest) -> RunWish:
