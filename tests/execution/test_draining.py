@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
@@ -240,6 +241,23 @@ def test_check_that_finds_a_fault_ends_the_process_once(start: Start) -> None:
     drained = _drain(process, check=lambda: next(answers), end=_end)
     assert drained == Drained(Captured(b"out\n", 4), Captured(), fault="memory")
     assert (ended, next(answers)) == (["ended"], "processes")
+
+
+def test_deadline_that_comes_while_a_listener_waits_ends_the_process_once(start: Start) -> None:
+    process = start("echo out; sleep 60")
+    ended: list[str] = []
+    is_ended = threading.Event()
+
+    def _end() -> None:
+        ended.append(threading.current_thread().name)
+        _end_group(process)
+        is_ended.set()
+
+    def _listen(_stream: Stream, _part: bytes) -> None:
+        assert is_ended.wait(_SECONDS)
+
+    drained = _drain(process, seconds=0.1, listener=_listen, end=_end)
+    assert (drained.timed_out, ended) == (True, ["prowess-time-limit"])
 
 
 def test_check_is_asked_while_output_floods(start: Start) -> None:

@@ -119,6 +119,7 @@ def drain(
     assert process.stderr is not None
     ends = {process.stdout.fileno(): Stream.STDOUT, process.stderr.fileno(): Stream.STDERR}
     sinks = {stream: _Sink(stream, limit_bytes, filters.get(stream), listener) for stream in Stream}
+    end = _once(end)  # The watcher may call it as well, from its thread.
     timed_out, fault, ended_at, next_check = False, "", 0.0, time.monotonic() + _TICK_SECONDS
     with _time_limit(deadline, end), selectors.DefaultSelector() as selector:
         for handle, stream in ends.items():
@@ -143,6 +144,19 @@ def drain(
             for key, _ in selector.select(patience):
                 _read_part(key.fd, sinks[key.data], selector)
     return Drained(sinks[Stream.STDOUT].finish(), sinks[Stream.STDERR].finish(), timed_out, fault)
+
+
+def _once(end: Callable[[], None]) -> Callable[[], None]:
+    """Return a function that does it when it is first called; whoever else calls it finds it done."""
+    lock, called = threading.Lock(), threading.Event()
+
+    def call() -> None:
+        with lock:
+            if not called.is_set():
+                called.set()
+                end()
+
+    return call
 
 
 @contextmanager
