@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from prowess.skill.manifest import Behaviour
+from prowess.skill.manifest import Behaviour, Secret
 from prowess.skill.problems import Problem, make_problem
 
-__all__ = ["Declared", "declared_secrets", "find_name_fault", "is_secret_name", "judge_secrets"]
+__all__ = ["declared_secrets", "find_name_fault", "is_secret_name", "judge_secrets"]
 
 _SHOWN = 60
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -60,17 +59,7 @@ _REFUSED_BEGINNINGS = (
 """Both without regard to case: what must never be set for a run at a skill's word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A variable with a secret that a skill asks for."""
-
-    name: str
-    prompt: str = ""
-    """What to ask a person for."""
-    optional: bool = False
-
-
-def declared_secrets(behaviour: Behaviour) -> tuple[Declared, ...]:
+def declared_secrets(behaviour: Behaviour) -> tuple[Secret, ...]:
     """Return the secrets that a skill may be given, each once; those of `judge_secrets` are left out."""
     return tuple(declared for declared in _list_all(behaviour) if not find_name_fault(declared.name))
 
@@ -82,12 +71,12 @@ def judge_secrets(behaviour: Behaviour) -> Iterator[Problem]:
             yield make_problem("secret-name-refused", f"the variable '{declared.name[:_SHOWN]}' {fault}")
 
 
-def _list_all(behaviour: Behaviour) -> list[Declared]:
+def _list_all(behaviour: Behaviour) -> list[Secret]:
     """Return all that is declared, each name once. A secret says more than a requirement, and so comes first."""
-    secrets = [Declared(secret.name, secret.prompt, secret.optional) for secret in behaviour.secrets]
-    required = [Declared(name) for name in behaviour.requires.environment]
-    by_name = {declared.name: declared for declared in reversed((*secrets, *required))}
-    return [by_name[name] for name in dict.fromkeys(declared.name for declared in (*secrets, *required))]
+    declared: dict[str, Secret] = {}
+    for secret in (*behaviour.secrets, *map(Secret, behaviour.requires.environment)):
+        declared.setdefault(secret.name, secret)
+    return [*declared.values()]
 
 
 def find_name_fault(name: str) -> str:

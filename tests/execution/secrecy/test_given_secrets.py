@@ -13,7 +13,7 @@ import pytest
 from prowess.execution.jobs import Job
 from prowess.execution.secrecy.given_secrets import Gathered, SecretValues, gather_secrets, missing_secrets_error
 from prowess.execution.secrecy.secret_stores import FileSecretStore
-from prowess.skill.declared_secrets import Declared, declared_secrets, find_name_fault, judge_secrets
+from prowess.skill.declared_secrets import declared_secrets, find_name_fault, judge_secrets
 from prowess.skill.manifest import Behaviour, Requirements, Secret
 
 _VALUE = "hunter2-correct-horse"
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> FileSecretStore:
 
 def _gather(
     store: FileSecretStore,
-    *declared: Declared,
+    *declared: Secret,
     environ: Mapping[str, str] | None = None,
     host_variables: tuple[str, ...] = (),
 ) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -47,7 +47,7 @@ def test_secrets_and_required_variables_are_declared_each_once() -> None:
         secrets=(Secret("API_KEY", "Your key", optional=True), Secret("TOKEN"), Secret("API_KEY", "again")),
         requires=Requirements(environment=("TOKEN", "REGION", "API_KEY")),
     )
-    assert declared_secrets(behaviour) == (Declared("API_KEY", "Your key", True), Declared("TOKEN"), Declared("REGION"))
+    assert declared_secrets(behaviour) == (Secret("API_KEY", "Your key", True), Secret("TOKEN"), Secret("REGION"))
     assert list(judge_secrets(behaviour)) == []
     assert declared_secrets(Behaviour()) == ()
 
@@ -63,7 +63,7 @@ def test_secrets_and_required_variables_are_declared_each_once() -> None:
 )
 def test_variable_that_steers_a_run_is_never_a_secret(name: str) -> None:
     behaviour = Behaviour(secrets=(Secret(name),), requires=Requirements(environment=("TOKEN", name)))
-    assert declared_secrets(behaviour) == (Declared("TOKEN"),)
+    assert declared_secrets(behaviour) == (Secret("TOKEN"),)
     problems = list(judge_secrets(behaviour))
     assert [(problem.code, problem.message) for problem in problems] == [
         (
@@ -92,7 +92,7 @@ def test_ordinary_names_may_be_secrets(name: str) -> None:
 @pytest.mark.requirement("K8")
 def test_value_for_the_id_comes_before_the_name_before_all_before_the_environment(store: FileSecretStore) -> None:
     environ, host = {"TOKEN": "from the host"}, ("TOKEN",)
-    wanted = Declared("TOKEN")
+    wanted = Secret("TOKEN")
     assert _gather(store, wanted, environ=environ, host_variables=host) == ({"TOKEN": "from the host"}, ())
     store.set("TOKEN", "for all")
     assert _gather(store, wanted, environ=environ, host_variables=host) == ({"TOKEN": "for all"}, ())
@@ -106,7 +106,7 @@ def test_value_for_the_id_comes_before_the_name_before_all_before_the_environmen
 @pytest.mark.requirement("K8")
 def test_environment_is_closed_but_for_what_the_settings_name(store: FileSecretStore) -> None:
     environ = {"TOKEN": "a", "OTHER": "b", "EMPTY": "", "UNASKED": "c"}
-    declared = (Declared("TOKEN"), Declared("OTHER"), Declared("EMPTY"))
+    declared = (Secret("TOKEN"), Secret("OTHER"), Secret("EMPTY"))
     found = _gather(store, *declared, environ=environ, host_variables=("TOKEN", "EMPTY", "UNASKED"))
     assert found == ({"TOKEN": "a"}, ("OTHER", "EMPTY"))
 
@@ -115,12 +115,12 @@ def test_environment_is_closed_but_for_what_the_settings_name(store: FileSecretS
 def test_run_is_given_nothing_that_the_skill_did_not_declare(store: FileSecretStore) -> None:
     store.set("TOKEN", "a")
     store.set("OTHER", "b")
-    assert _gather(store, Declared("TOKEN")) == ({"TOKEN": "a"}, ())
+    assert _gather(store, Secret("TOKEN")) == ({"TOKEN": "a"}, ())
     assert _gather(store) == ({}, ())
 
 
 def test_optional_secret_that_is_nowhere_is_not_missing(store: FileSecretStore) -> None:
-    assert _gather(store, Declared("A", optional=True), Declared("B")) == ({}, ("B",))
+    assert _gather(store, Secret("A", optional=True), Secret("B")) == ({}, ("B",))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_refusal_says_what_is_missing_and_how_to_set_it(missing: tuple[str, ...]
 def test_nothing_shows_the_value_of_a_secret(store: FileSecretStore) -> None:
     store.set("TOKEN", _VALUE)
     gathered = gather_secrets(
-        [Declared("TOKEN", "Your token")],
+        [Secret("TOKEN", "Your token")],
         store=store,
         host_variables=(),
         environ={},
@@ -153,7 +153,7 @@ def test_nothing_shows_the_value_of_a_secret(store: FileSecretStore) -> None:
         gathered.values,
         job,
         store,
-        Declared("TOKEN"),
+        Secret("TOKEN"),
         copy.deepcopy(gathered),
         dataclasses.replace(job),
     ]

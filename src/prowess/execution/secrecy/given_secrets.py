@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from prowess.errors import Refused
 from prowess.execution.secrecy.secret_stores import SecretName, SecretStore
-from prowess.skill.declared_secrets import Declared
+from prowess.skill.manifest import Secret
 
 __all__ = [
     "Gathered",
@@ -52,7 +52,7 @@ class Gathered:
 
 
 def gather_secrets(
-    declared: Sequence[Declared],
+    declared: Sequence[Secret],
     *,
     store: SecretStore,
     host_variables: Sequence[str],
