@@ -12,6 +12,7 @@ from prowess.skill.frontmatter import (
     Frontmatter,
     is_closed,
     split_frontmatter,
+    split_plain_frontmatter,
 )
 from prowess.skill.problems import Problem, Severity
 from tests.skill.writing import Place, places
@@ -168,8 +169,19 @@ def test_head_is_closed_when_more_of_the_file_cannot_matter(head: bytes, *, expe
     assert is_closed(head) is expected
 
 
+@pytest.mark.requirement("J4")
+@pytest.mark.parametrize("closing", [b"--- \n", b"---\r\n", b"---\t\n"])
+def test_a_rule_in_the_body_is_not_taken_for_the_closing_fence(closing: bytes) -> None:
+    head = b"---\nname: a\n" + closing
+    body = b"# Title\n\n---\n\nMore.\n"
+    short, whole = split_frontmatter(head), split_frontmatter(head + body)
+    assert isinstance(whole, Frontmatter)
+    assert (whole, whole.text, whole.body_offset) == (short, "name: a\n", len(head))
+    assert split_plain_frontmatter(head + body) is None
+
+
 _LINES = st.sampled_from(
-    ["---", "--- ", "----", " ---", "name: a", "description: b", "", "# T", "\ufeff---", "...", "é"]
+    ["---", "--- ", "---\r", "----", " ---", "name: a", "description: b", "", "# T", "\ufeff---", "...", "é"]
 )
 
 

@@ -44,18 +44,15 @@ class Frontmatter(NamedTuple):
 
 def split_frontmatter(head: bytes, *, strict: bool = False) -> Frontmatter | Problem:
     """Return the frontmatter at the start of `head`, or the Problem that there is none to read."""
-    if head.startswith(b"---\n"):
-        end = head.find(b"\n---\n", 3)
-        if end >= 0:
-            return _decode(head, 4, end + 1, end + 5, line=2)
+    end = _find_plain_end(head)
+    if end >= 0:
+        return _decode(head, 4, end + 1, end + 5, line=2)
     return _split_unusual(head, strict=strict)
 
 
 def split_plain_frontmatter(head: bytes) -> str | None:
     """Return the text between plain fences, which is how most files begin; None for everything else."""
-    if not head.startswith(b"---\n"):
-        return None
-    end = head.find(b"\n---\n", 3)
+    end = _find_plain_end(head)
     try:
         return head[4 : end + 1].decode() if 0 <= end <= MAX_FRONTMATTER_BYTES else None
     except UnicodeDecodeError:
@@ -64,7 +61,7 @@ def split_plain_frontmatter(head: bytes) -> str | None:
 
 def is_closed(head: bytes) -> bool:
     """Whether reading more of the file cannot change where its frontmatter ends."""
-    if head.startswith(b"---\n") and head.find(b"\n---\n", 3) >= 0:
+    if _find_plain_end(head) >= 0:
         return True
     if not head.strip():
         return False
@@ -73,6 +70,17 @@ def is_closed(head: bytes) -> bool:
         return True
     closing = _CLOSING.search(head, opening.end())
     return closing is not None and closing[0].endswith(b"\n")
+
+
+def _find_plain_end(head: bytes) -> int:
+    """Return where the line break before the closing fence is, if both fences are plain; -1 for everything else.
+
+    The first line that begins like a fence decides, so that no line further down is taken for what it is not.
+    """
+    if not head.startswith(b"---\n"):
+        return -1
+    end = head.find(b"\n---", 3)
+    return end if end >= 0 and head[end + 4 : end + 5] == b"\n" else -1
 
 
 def _opening(head: bytes) -> re.Match[bytes] | None:
