@@ -164,6 +164,21 @@ def test_field_of_a_dialect_is_read_into_the_model(text: str, expected: Behaviou
     assert [problem for problem in found.problems if problem.severity is not Severity.INFO] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('argument-hint: ["a\u202eb", c\u200bd]', Behaviour(argument_hint="[ab, cd]")),
+        ("arguments: fi\u200ble \u202emode \u200b", Behaviour(arguments=(Argument("file"), Argument("mode")))),
+        ('arguments: ["fi\u200ble", "\u200b"]', Behaviour(arguments=(Argument("file"),))),
+    ],
+)
+def test_what_nobody_sees_is_taken_out_of_what_people_are_shown(text: str, expected: Behaviour) -> None:
+    found = judge(f"{_REQUIRED}{text}\n")
+    assert found.manifest is not None
+    assert found.manifest.behaviour == expected
+    assert [problem.code for problem in found.problems] == ["invisible-characters"]
+
+
 @pytest.mark.requirement("R8", "K10")
 @pytest.mark.parametrize(
     ("text", "expected"),

@@ -78,6 +78,14 @@ def test_fallback_takes_name_and_description_and_nothing_else(text: str, name: s
 
 
 @pytest.mark.requirement("R13")
+def test_fallback_tells_the_lines_of_the_file() -> None:
+    found = judge("x: [\ny: 1\ndescription: a: b\nname: My Pdf\n", reading=PROFILES["workspace"].reading)
+    assert [(problem.code, problem.line) for problem in found.problems if problem.code == "name-sanitised"] == [
+        ("name-sanitised", 5)
+    ]
+
+
+@pytest.mark.requirement("R13")
 @pytest.mark.parametrize(("value", "meant"), [("it's 'a: b'", "it's 'a: b'"), (">\n  real text", "real text")])
 def test_fallback_keeps_inner_quotes_and_does_not_take_a_block_sign_for_a_text(value: str, meant: str) -> None:
     manifest = judge(f"name: pdf\nx: [\ndescription: {value}\n", reading=PROFILES["workspace"].reading).manifest
@@ -376,6 +384,11 @@ def test_missing_description_is_refused_allowed_or_taken_from_the_body(
         ("Text at once.\n", "Text at once."),
         ("\n\n## A\n\n- list\n\n> quote\n\n```\ncode\n```\n\nThe paragraph\ngoes on.\n", "The paragraph goes on."),
         ("# T\n\n1. item\n\n| table |\n\nEnd", "End"),
+        ("Fill forms.\n- step one\n", "Fill forms."),
+        ("Fill forms\n#1 of all.\n## Next\nmore", "Fill forms #1 of all."),
+        ("Fill forms.\n```\ncode\n```\n", "Fill forms."),
+        ("Forms\n=====\n\nFill them.\n", "Fill them."),
+        ("A dash - and a\n-5 degrees\n1) one", "A dash - and a -5 degrees"),
         ("x" * 2_000, "x" * 1_024),
         ("a\u202eb\n", "ab"),
         ("# Only a title\n", None),

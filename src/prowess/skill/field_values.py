@@ -60,7 +60,7 @@ def as_text(value: YamlValue) -> str | None:
 def as_hint(value: YamlValue) -> str | None:
     """Text in which `[a]` and `{a}` are meant as written, though YAML sees a list or a map."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return "[" + ", ".join(str(item) for item in value) + "]"
+        return clean_text("[" + ", ".join(str(item) for item in value) + "]").text
     return as_text(value)
 
 
@@ -110,13 +110,14 @@ def as_systems(value: YamlValue) -> tuple[str, ...] | None:
 def as_arguments(value: YamlValue) -> tuple[Argument, ...] | None:
     """Arguments as names, or as maps with name, description and required."""
     if not isinstance(value, list):
-        return tuple(Argument(name) for name in value.split()) if isinstance(value, str) else None
+        value = [*value.split()] if isinstance(value, str) else value
     return _each(value, _argument)
 
 
 def _argument(item: YamlValue) -> Argument | None:
     if isinstance(item, str):
-        return Argument(item.strip())
+        name = clean_text(item).text
+        return Argument(name) if name else None
     name = as_text(look_up(item, "name") or "")
     if not name:
         return None

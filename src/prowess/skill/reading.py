@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from prowess.policy import MissingDescription, Parse, Reading
-from prowess.skill.bounded_yaml import YamlDocument, parse_yaml
+from prowess.skill.bounded_yaml import YamlDocument, YamlPlaces, parse_yaml
 from prowess.skill.complaints import Complaints
 from prowess.skill.faultless import read_faultless
 from prowess.skill.frontmatter import split_frontmatter
@@ -130,11 +130,13 @@ def _rescue(fault: Problem, parse: Parse, complaints: Complaints) -> YamlDocumen
 def _skim(complaints: Complaints) -> YamlDocument:
     """Take the lines that give a name and a description, and leave the rest."""
     values: dict[str, str] = {}
-    for key, value in _FALLBACK.findall(complaints.text):
-        text = " ".join(_BLOCK_SIGN.sub("", value.strip(), count=1).split())
-        values.setdefault(key, strip_quotes(text))
+    places: YamlPlaces = {}
+    for found in _FALLBACK.finditer(complaints.text):
+        text = " ".join(_BLOCK_SIGN.sub("", found[2].strip(), count=1).split())
+        values.setdefault(found[1], strip_quotes(text))
+        places.setdefault((found[1],), (complaints.first_line + complaints.text.count("\n", 0, found.start()), 1))
     complaints.text = "".join(f"{key}: {quote_value(value)}\n" for key, value in values.items())
-    return YamlDocument({**values})
+    return YamlDocument({**values}, places=places)
 
 
 def _check_comments(complaints: Complaints) -> None:
