@@ -7,6 +7,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from prowess.catalog.catalog import Catalog
 from prowess.catalog.discovery import Discovery
 from prowess.catalog.index import Index
 from prowess.policy import PROFILES, SourceKind
+from prowess.skill.problems import make_problem
 from prowess.sources.source import Source
 from tests.catalog.machine import STANDARD, discover, ids, user_source
 from tests.sources.building import ask_child, draw, skill_text, without_rights, write_skill
@@ -318,6 +320,29 @@ def test_sidecar_that_comes_changes_and_goes_is_seen(root: Path, cache: Path) ->
     sidecar.unlink()
     seen.append(_display_name(root, cache))
     assert seen == ["", "one", "one", "two", "two", ""]
+
+
+def test_sidecar_that_was_written_a_moment_ago_is_not_relied_on(root: Path, cache: Path) -> None:
+    sidecar = root / "a" / "agents" / "openai.yaml"
+    sidecar.parent.mkdir()
+    sidecar.write_text("interface:\n  display_name: one\n")
+    time.sleep(_SETTLING_SECONDS)
+    discovery = Discovery(STANDARD, Index(str(cache)))
+    settled = discovery.scan(user_source(root)).settled
+    sidecar.write_text("interface:\n  display_name: two\n")
+    assert (settled, discovery.scan(user_source(root)).settled) == (True, False)
+
+
+def test_what_is_wrong_with_a_source_today_makes_it_no_other_place(root: Path, cache: Path) -> None:
+    discovery = Discovery(STANDARD, Index(str(cache)))
+    source = user_source(root)
+    scans = [discovery.scan(source)]
+    for message in ("no answer", "no answer for an hour"):
+        complaint = make_problem("mcp-unreachable", message)
+        scans.append(discovery.scan(replace(source, problems=(complaint,))))
+    discovery.save()
+    assert all(scan is scans[0] for scan in scans)
+    assert len(_files(cache)) == len(discovery.known) == 1
 
 
 def test_linked_file_is_read_each_time(root: Path, cache: Path) -> None:

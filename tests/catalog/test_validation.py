@@ -10,6 +10,7 @@ from prowess.errors import NotFound
 from prowess.policy import PROFILES, STRICT_READING, Limits, Reading
 from prowess.skill.problems import Severity
 from prowess.sources.places import BUNDLED_SKILLS
+from tests.catalog.machine import discover, user_source
 from tests.sources.building import draw, make_socket, skill_text, write_skill
 
 _STANDARD = PROFILES["standard"].reading
@@ -46,6 +47,16 @@ def test_good_skill_is_valid_without_a_word(tmp_path: Path) -> None:
     assert _check(folder).valid
 
 
+def test_sidecar_that_is_no_plain_file_is_told_as_in_a_search(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path / "root" / "pdf")
+    (folder / "agents").mkdir()
+    (folder / "agents" / "openai.yaml").symlink_to("../SKILL.md")
+    (skill,) = discover([user_source(tmp_path / "root")]).skills
+    (problem,) = skill.problems
+    assert (problem.code, problem.path) == ("sidecar-invalid", "agents/openai.yaml")
+    assert problem in _check(folder).problems
+
+
 @pytest.mark.requirement("R107")
 @pytest.mark.parametrize(
     ("body", "expected"),
@@ -54,13 +65,19 @@ def test_good_skill_is_valid_without_a_word(tmp_path: Path) -> None:
         pytest.param(b" \n\t\n", [("body-empty", _W, 5)], id="blank"),
         pytest.param(b"x\n" * 501, [("body-too-long", _W, 5)], id="too many lines"),
         pytest.param(b"x" * 20_004, [("body-too-long", _W, 5)], id="too many tokens"),
-        pytest.param(b"x\n" * 499, [], id="just not too many lines"),
+        pytest.param(b"x\n" * 500, [], id="just not too many lines"),
+        pytest.param(b"x\n" * 500 + b"x", [("body-too-long", _W, 5)], id="too many lines, the last without an end"),
         pytest.param(b"ok\n\xff\xfe\n", [("body-not-utf-8", _W, 6)], id="not UTF-8"),
         pytest.param("Größe 技能\n".encode(), [], id="UTF-8"),
         pytest.param(b"[a](missing.md)\n", [("broken-reference", _W, 5)], id="broken reference"),
         pytest.param(b"\n\n![i](assets/no.png)\n", [("broken-reference", _W, 7)], id="broken image"),
         pytest.param(b"[a](../outside.md)\n", [("broken-reference", _W, 5)], id="reference out of the skill"),
         pytest.param(b"```\n[a](missing.md)\n```\n", [], id="example in code"),
+        pytest.param(
+            b"1. x\n    ```\n    c\n    ```\n[a](m.md)\n", [("broken-reference", _W, 9)], id="after code in a list"
+        ),
+        pytest.param(b"````\n```python\n[a](m.md)\n````\n", [], id="code in code"),
+        pytest.param(b"```\n```python\n[a](m.md)\n```\n", [], id="a fence that opens closes nothing"),
         pytest.param(b"[a](http://x) [b](mailto:x@y) [c](#top) [d](/abs) [e]({var})\n", [], id="no files"),
         pytest.param(b'[a](SKILL.md) [b](<SKILL.md>) [c](SKILL.md "title") [d](./SKILL%2Emd)\n', [], id="spellings"),
         pytest.param(b"[a](m.md)\n" * 30, [("broken-reference", _W, 5 + n) for n in range(20)], id="twenty at most"),

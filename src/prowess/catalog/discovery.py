@@ -6,28 +6,22 @@ import stat
 import time
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import dataclass, field, replace
 
 from prowess.catalog.catalog import Catalog, RejectedSkill
 from prowess.catalog.index import Entry, Index, RootScan
 from prowess.catalog.precedence import rank_skills
+from prowess.catalog.verdicts import find_sidecar, judge_folder, name_folder
 from prowess.policy import Policy, Scan, UnknownKeys
-from prowess.skill.dialects import SIDECAR_PATH
 from prowess.skill.problems import Problem, make_problem
-from prowess.skill.reading import parse_skill
 from prowess.skill.skill import Skill
 from prowess.sources.disk_errors import is_disk_error
 from prowess.sources.folders import SKILL_MD, Candidate, Findings, scan_folder
-from prowess.sources.heads import read_head, read_sidecar, sidecar_status
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import Source, is_text, show_path
 from prowess.sources.stamps import Stamp, are_reliable, is_reliable, stamp_file
 
 __all__ = ["Discovery"]
-
-_ODD_SIDECAR = cast("Stamp", (1, 0, 0, 0, 0, 0))
-"""Stands for a sidecar that is no plain file."""
 
 
 @dataclass(slots=True)
@@ -50,12 +44,13 @@ class Discovery:
         that there is no sidecar.
         """
         with _collector_paused():
-            known = self.known.get(source)
+            place = _place_of(source)
+            known = self.known.get(place)
             if known is None and self.index is not None:
-                known = self.index.load(source, self.policy)
+                known = self.index.load(place, self.policy)
             if known is None:
                 return self._search(source, RootScan(), known_roots)
-            self.known[source] = known
+            self.known[place] = known
             stirred = self._find_stirred(source, known, vouched or {})
             found = self.look_again(source, stirred) if stirred else known
             if stirred is None or found is None:
@@ -85,7 +80,7 @@ class Discovery:
                     stirred.append(folder)
                 if not sidecars or (sidecar is None and not access(f"{folder}/agents/openai.yaml", exists)):
                     continue
-                if _sidecar_stamp(folder) != sidecar:
+                if find_sidecar(folder, self.policy.reading) != sidecar:
                     return None
         except OSError:
             return None
@@ -94,11 +89,10 @@ class Discovery:
     def _search(self, source: Source, known: RootScan, known_roots: Iterable[str]) -> RootScan:
         taken = time.time_ns()
         before = {entry.folder: entry for entry in known.found if _can_be_kept(entry, taken=known.taken)}
-        sidecars = self._reads_sidecars()
         found: list[Entry] = []
 
         def judge(candidate: Candidate) -> None:
-            found.append(self._judge(source, candidate, before.get(candidate.folder), sidecars))
+            found.append(self._judge(source, candidate, before.get(candidate.folder)))
 
         limits = self.policy.limits
         findings = scan_folder(source, limits=limits, known_roots=known_roots, private=self.private, visit=judge)
@@ -111,7 +105,7 @@ class Discovery:
 
         Those that were too young to be relied on at the last look are read as well. None: the root must be searched.
         """
-        known = self.known.get(source)
+        known = self.known.get(_place_of(source))
         taken = time.time_ns()
         if known is None or known.loose or taken < known.taken or find_real_path(source.root) != known.real:
             return None
@@ -122,7 +116,7 @@ class Discovery:
         if len(places) < len(folders):
             return None
         if not known.settled:
-            places.update(place for place, entry in enumerate(found) if not is_reliable(entry.stamp, taken=known.taken))
+            places.update(place for place, entry in enumerate(found) if not _is_reliable(entry, taken=known.taken))
         for place in places:
             judged = self._judge_again(source, found[place])
             if judged is None:
@@ -140,13 +134,14 @@ class Discovery:
             return None
         relative = entry.folder.removeprefix(source.root).lstrip("/")
         candidate = Candidate(entry.folder, relative, entry.real, status)
-        judged = self._judge(source, candidate, None, self._reads_sidecars())
+        judged = self._judge(source, candidate, None)
         return None if entry.via_link or judged.via_link or _has_failed(judged) else judged
 
     def _keep(self, source: Source, scan: RootScan, before: RootScan) -> RootScan:
-        self.known[source] = scan
+        place = _place_of(source)
+        self.known[place] = scan
         if scan.settled and scan != before and is_text(source.root):
-            self.unsaved.add(source)
+            self.unsaved.add(place)
         return scan
 
     def save(self) -> None:
@@ -159,30 +154,22 @@ class Discovery:
     def _reads_sidecars(self) -> bool:
         return self.policy.reading.unknown_keys is UnknownKeys.DIALECTS
 
-    def _judge(self, source: Source, candidate: Candidate, known: Entry | None, sidecars: bool) -> Entry:
+    def _judge(self, source: Source, candidate: Candidate, known: Entry | None) -> Entry:
         folder, relative, real, status = candidate
-        stamp = stamp_file(status)
-        has_sidecar = sidecars and os.access(f"{folder}/{SIDECAR_PATH}", os.F_OK)  # Hardly any has.
-        sidecar_stamp = _sidecar_stamp(folder) if has_sidecar else None
+        reading = self.policy.reading
+        stamp, sidecar = stamp_file(status), find_sidecar(folder, reading)
         elsewhere = "" if real == folder else real
         if (
             known is not None
-            and (known.stamp, known.sidecar, known.elsewhere) == (stamp, sidecar_stamp, elsewhere)
+            and (known.stamp, known.sidecar, known.elsewhere) == (stamp, sidecar, elsewhere)
             and not known.via_link
         ):
             return known
         via_link = (real != folder and os.path.islink(folder)) or stat.S_ISLNK(status.st_mode)
-        head = read_head(folder, status)
-        if isinstance(head, Problem):
-            return Entry(folder, stamp, None, (head,), sidecar_stamp, elsewhere, via_link)
-        sidecar = read_sidecar(folder) if sidecar_stamp not in (None, _ODD_SIDECAR) else None
-        name = show_path(relative.rpartition("/")[2] or os.path.basename(folder))
-        manifest, problems = parse_skill(head, folder=name, reading=self.policy.reading, sidecar=sidecar)
-        if sidecar_stamp == _ODD_SIDECAR:
-            message = f"{SIDECAR_PATH} is no plain file inside the skill"
-            problems = (*problems, make_problem("sidecar-invalid", message, path=SIDECAR_PATH))
+        name = name_folder(relative, folder)
+        (manifest, problems), _ = judge_folder(folder, status, name=name, reading=reading, sidecar=sidecar)
         if manifest is None:
-            return Entry(folder, stamp, None, problems, sidecar_stamp, elsewhere, via_link)
+            return Entry(folder, stamp, None, problems, sidecar, elsewhere, via_link)
         identity = source.skill_id(relative)
         skill = Skill(
             identity,
@@ -196,7 +183,7 @@ class Discovery:
             elsewhere,
             apart=not relative and source.scan is Scan.ROOT_AND_CHILDREN,
         )
-        return Entry(folder, stamp, skill, (), sidecar_stamp, elsewhere, via_link)
+        return Entry(folder, stamp, skill, (), sidecar, elsewhere, via_link)
 
     def assemble(self, scans: Sequence[tuple[Source, RootScan]], *, generation: int) -> Catalog:
         """Put the roots together, highest precedence first. A folder reached twice counts once, at its first place."""
@@ -251,16 +238,19 @@ def _by_path(entry: Entry) -> list[str]:
     return entry.folder.split("/")
 
 
-def _sidecar_stamp(folder: str) -> Stamp | None:
-    status = sidecar_status(folder)
-    if status is None:
-        return None
-    return stamp_file(status) if stat.S_ISREG(status.st_mode) else _ODD_SIDECAR
+def _place_of(source: Source) -> Source:
+    """Return what a scan is remembered by: what is wrong with a source today makes it no other place."""
+    return replace(source, problems=()) if source.problems else source
 
 
 def _can_be_kept(entry: Entry, *, taken: int) -> bool:
-    """Whether what was found then still holds while the stamp is the same; a disk that failed may work by now."""
-    return is_reliable(entry.stamp, taken=taken) and not _has_failed(entry)
+    """Whether what was found then still holds while the stamps are the same; a disk that failed may work by now."""
+    return _is_reliable(entry, taken=taken) and not _has_failed(entry)
+
+
+def _is_reliable(entry: Entry, *, taken: int) -> bool:
+    sidecar = entry.sidecar
+    return is_reliable(entry.stamp, taken=taken) and (sidecar is None or is_reliable(sidecar, taken=taken))
 
 
 def _has_failed(entry: Entry) -> bool:
@@ -278,6 +268,7 @@ def _settle(found: tuple[Entry, ...], findings: Findings, taken: int) -> RootSca
 def _is_settled(found: Sequence[Entry], listed: Iterable[tuple[str, Stamp]], real: str, taken: int) -> bool:
     """Whether all stamps can be relied on, and all names can be written."""
     stamps = [*(stamp for _, stamp in listed), *(entry.stamp for entry in found)]
+    stamps += [entry.sidecar for entry in found if entry.sidecar is not None]
     names = [*(folder for folder, _ in listed), *(entry.real for entry in found if entry.elsewhere)]
     names += [real, *(entry.folder for entry in found)]
     return are_reliable(stamps, taken=taken) and (all(map(str.isascii, names)) or all(map(is_text, names)))

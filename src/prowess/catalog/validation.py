@@ -1,12 +1,12 @@
 """Judge skills for those who write them: the frontmatter as a profile would, and then the body and the files."""
 
 import os
-import stat
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
+from prowess.catalog.verdicts import find_sidecar, judge_folder
 from prowess.errors import NotFound
-from prowess.policy import Limits, Links, MissingDescription, NameRule, Reading, SourceKind, UnknownKeys
+from prowess.policy import Limits, Links, MissingDescription, NameRule, Reading, SourceKind
 from prowess.skill.body import find_references, judge_body, judge_reference
 from prowess.skill.bounded_yaml import locate_keys
 from prowess.skill.declared_secrets import judge_secrets
@@ -18,7 +18,7 @@ from prowess.skill.toolset_references import judge_toolsets
 from prowess.skill.triggers import judge_triggers
 from prowess.sources.eval_files import read_trigger_tests
 from prowess.sources.folders import SKILL_MD, scan_folder
-from prowess.sources.heads import read_head, read_plain_file, read_sidecar, read_start, sidecar_status
+from prowess.sources.heads import read_plain_file, read_start
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.skill_files import FileSet, list_skill_files
 from prowess.sources.source import Source, show_path
@@ -84,12 +84,10 @@ def check_skill(folder: str, *, reading: Reading, limits: Limits) -> CheckedSkil
         status = os.lstat(f"{folder}/{SKILL_MD}")
     except OSError:
         return CheckedSkill(show_path(folder), name, (_missing(folder),))
-    head = read_head(folder, status)
-    if isinstance(head, Problem):
-        return CheckedSkill(show_path(folder), name, (head,))
-    sidecar = sidecar_status(folder) if reading.unknown_keys is UnknownKeys.DIALECTS else None
-    with_sidecar = sidecar is not None and stat.S_ISREG(sidecar.st_mode)
-    judged = parse_skill(head, folder=name, reading=reading, sidecar=read_sidecar(folder) if with_sidecar else None)
+    sidecar = find_sidecar(folder, reading)
+    judged, head = judge_folder(folder, status, name=name, reading=reading, sidecar=sidecar)
+    if head is None:
+        return CheckedSkill(show_path(folder), name, judged.problems)
     real = find_real_path(folder) or folder
     listed = list_skill_files(real)
     further = [*_check_files(listed, strict=reading.strict), *_check_body(folder, listed, reading, limits)]

@@ -14,7 +14,8 @@ MAX_LINES = 500
 MAX_TOKENS = 5_000
 _CHARACTERS_PER_TOKEN = 4
 _LINK = re.compile(r"\]\( {0,3}<?([^()<>\[\]\s]{1,512})")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})(.*)")
+"""However far it is indented: in a list it may be far."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _MAX_REPORTED = 20
 
@@ -24,7 +25,7 @@ def judge_body(text: str, *, files: Set[str], first_line: int) -> Iterator[Probl
     if not text.strip():
         yield make_problem("body-empty", "there are no instructions", line=first_line, column=1)
         return
-    lines = text.count("\n") + 1
+    lines = text.count("\n") + (not text.endswith("\n"))
     tokens = len(text) // _CHARACTERS_PER_TOKEN
     if lines > MAX_LINES or tokens > MAX_TOKENS:
         message = f"the instructions have {lines:,} lines and about {tokens:,} tokens"
@@ -51,10 +52,10 @@ def find_references(text: str) -> Iterator[tuple[str, int]]:
     """Return the relative paths that Markdown links lead to, outside of code, each with its line counted from 0."""
     fence = ""
     for number, line in enumerate(text.split("\n")):
-        opening = _FENCE.match(line)
-        if opening and not fence:
-            fence = opening[1]
-        elif fence and line.startswith(fence):
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not mark[2].strip():
             fence = ""
         elif not fence and "](" in line:
             yield from ((path, number) for path in _find_paths(line))
