@@ -1,11 +1,16 @@
 """A mirror holds what a server lists, verified, and fetches no file before it is wanted."""
 
+import os
+import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
 from prowess.sources.mcp.placeholders import MARK
 from prowess.sources.mcp.record import Record, RecordTooLarge, read_record, write_record
+from prowess.sources.mcp.talks import Talk, converse
+from prowess.sources.mcp.work import MAX_MIRROR_BYTES
 from tests.sources.mcp.scripts import Acted, entry, skill_md
 
 pytestmark = pytest.mark.slow
@@ -185,3 +190,86 @@ def test_record_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> N
     with pytest.raises(RecordTooLarge):
         write_record(str(tmp_path), Record(asked="x" * (64 << 20)))
     assert read_record(str(tmp_path)) == Record(asked="before")
+
+
+# What is not the server's fault
+
+
+@pytest.mark.requirement("J11")
+def test_mirror_that_cannot_be_changed_is_not_told_as_a_fault_of_the_server(acted: Acted) -> None:
+    acted.add("skill://git-flow")
+    acted.refresh()
+    (acted.mirror / "staging").rmdir()
+    (acted.mirror / "staging").write_text("A file where a folder should be.\n")
+    acted.add("skill://refunds")
+    listed, fetched = acted.refresh(), acted.fetch("git-flow")
+    assert listed is not None
+    assert listed == fetched
+    assert listed.code == "disk-error"
+    assert listed.message == f"the mirror of the server 'acme' cannot be changed: Not a directory ({acted.mirror})"
+    assert acted.record.failure == listed
+    assert [one.path for one in acted.record.skills] == ["git-flow"]
+
+
+def test_mirror_that_cannot_be_locked_is_told_as_a_fault_of_the_disk(acted: Acted) -> None:
+    acted.mirror.write_text("A file where a folder should be.\n")
+    problem = acted.refresh()
+    assert problem is not None
+    assert (problem.code, problem.path) == ("disk-error", "mcp:acme")
+
+
+@pytest.mark.parametrize("mistake", [KeyError("mistake"), OSError("mistake")], ids=["key", "disk"])
+def test_mistake_in_the_work_is_raised_as_it_is(acted: Acted, mistake: Exception) -> None:
+    async def work(talk: Talk) -> None:
+        await talk.list_skills()
+        raise mistake
+
+    with pytest.raises(type(mistake)) as raised:
+        anyio.run(lambda: converse(acted.server, work))
+    assert raised.value is mistake
+
+
+# How much is kept
+
+
+def _fill_shelf(acted: Acted, *, size_bytes: int) -> None:
+    filler = acted.mirror / "skill-0" / "filler"
+    filler.parent.mkdir(exist_ok=True)
+    filler.touch()
+    os.truncate(filler, size_bytes)  # Which takes no room on the disk.
+
+
+@pytest.mark.requirement("J11")
+def test_mirror_that_is_full_takes_no_changed_skill(acted: Acted) -> None:
+    acted.add("skill://git-flow")
+    acted.refresh()
+    acted.fetch("git-flow")
+    before = acted.held()
+    _fill_shelf(acted, size_bytes=MAX_MIRROR_BYTES - 500)
+    acted.add("skill://git-flow", {"notes.md": "x" * 600})
+    assert acted.refresh() is None
+    assert acted.codes == ["mcp-too-large"]
+    assert acted.held() == before
+
+
+def test_skill_in_a_mirror_that_is_nearly_full_may_change_within_its_size(acted: Acted) -> None:
+    acted.add("skill://git-flow", {"notes.md": "old"})
+    acted.refresh()
+    acted.fetch("git-flow")
+    size = sum(map(len, acted.held().values()))
+    _fill_shelf(acted, size_bytes=MAX_MIRROR_BYTES - size)
+    acted.add("skill://git-flow", {"notes.md": "new"})
+    assert acted.refresh() is None
+    assert acted.codes == []
+    assert acted.held()["skill-0/git-flow/notes.md"] == b"new"
+
+
+def test_fetched_skill_is_read_once_when_the_list_is_asked_for(acted: Acted) -> None:
+    opened: list[object] = []
+    sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" else None)
+    acted.add("skill://git-flow", {"only-here.md": "More."})
+    acted.refresh()
+    acted.fetch("git-flow")
+    opened.clear()
+    acted.refresh()
+    assert opened.count(b"only-here.md") == 1

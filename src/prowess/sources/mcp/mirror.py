@@ -139,10 +139,11 @@ class Mirror:
         except OSError:
             return ()
 
-    def measure(self) -> int:
-        """Return how many bytes the files on all shelves have."""
-        shelves = (os.walk(os.path.join(self.folder, shelf)) for shelf in self.shelves())
-        files = (os.path.join(folder, name) for walk in shelves for folder, _, names in walk for name in names)
+    def measure(self, one: Listed | None = None) -> int:
+        """Return how many bytes the files on all shelves have, or those in the place of one skill."""
+        tops = [os.path.join(self.folder, shelf) for shelf in self.shelves()] if one is None else [self.locate(one)]
+        walks = (os.walk(top) for top in tops)
+        files = (os.path.join(folder, name) for walk in walks for folder, _, names in walk for name in names)
         return sum(os.lstat(file).st_size for file in files)
 
     def clean(self) -> None:

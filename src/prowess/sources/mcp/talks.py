@@ -1,4 +1,7 @@
-"""Talk with one server about its skills. Everything that it says is a value to be judged, or a `TalkFailed`."""
+"""Talk with one server about its skills. Everything that it says is a value to be judged, or a `TalkFailed`.
+
+What goes wrong on this side while it talks, as a full disk does, is no failure of the talk and is raised as it is.
+"""
 
 import base64
 import binascii
@@ -111,6 +114,8 @@ class Talk:
         except (ValidationError, RuntimeError) as error:  # An answer of the wrong form, or one that asks back.
             message = f"its answer to {what} is not of the form that it should have"
             raise TalkFailed("mcp-bad-answer", message) from error
+        except Exception as error:  # Whatever else the SDK raises tells of this one server.
+            raise _name_failure(error, self._server, self._meter) from error
 
     def _name_error(self, what: str, error: MCPError) -> TalkFailed:
         if self._meter.fault:
@@ -127,10 +132,12 @@ async def converse(
 ) -> _T:
     """Connect to a server that speaks the skills extension, and return what came of the talk; raise TalkFailed if none.
 
+    Whatever else the work raises is raised, and says nothing of the server.
+
     `opened` is called when the server has been started, or its address is about to be called: before it says anything.
     """
     meter = Meter()
-    outcome: list[_T | TalkFailed] = []
+    outcome: list[_T | Exception] = []
     client = Client(
         _open(server, meter, opened),
         extensions=[advertise(EXTENSION, {})],
@@ -144,7 +151,7 @@ async def converse(
     except Exception as error:  # Whatever the SDK raises tells of this one server.
         if not outcome:  # Else the talk was over, and how it was closed matters to nobody.
             raise _name_failure(error, server, meter) from error
-    if isinstance(outcome[0], TalkFailed):
+    if isinstance(outcome[0], Exception):
         raise outcome[0]
     return outcome[0]
 
@@ -161,13 +168,13 @@ async def _open(server: McpServer, meter: Meter, opened: Callable[[], None]) -> 
         yield streams
 
 
-async def _work(client: Client, talk: Talk, work: Callable[[Talk], Awaitable[_T]]) -> _T | TalkFailed:
-    """Return a failure as a value: raised, it would come out of the SDK in groups."""
+async def _work(client: Client, talk: Talk, work: Callable[[Talk], Awaitable[_T]]) -> _T | Exception:
+    """Return a failure as a value: raised, it would come out of the SDK in groups, among those of the server."""
     if EXTENSION not in (client.server_capabilities.extensions or {}):
         return TalkFailed("mcp-no-extension", f"it does not speak the extension {EXTENSION}")
     try:
         return await work(talk)
-    except TalkFailed as failure:
+    except Exception as failure:  # noqa: BLE001 - it is raised again when the server is gone
         return failure
 
 

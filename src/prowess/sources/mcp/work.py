@@ -5,6 +5,7 @@ What was verified before stays in use whenever something goes wrong.
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -19,6 +20,7 @@ from prowess.sources.mcp.reading import Unfit, read_skill
 from prowess.sources.mcp.record import MAX_LIST_BYTES, Record, RecordTooLarge, encode_record, read_record, write_record
 from prowess.sources.mcp.servers import McpServer, mark_server
 from prowess.sources.mcp.talks import Talk, TalkFailed, converse
+from prowess.sources.source import show_path
 
 __all__ = ["MAX_MIRROR_BYTES", "carry_out"]
 
@@ -32,7 +34,10 @@ async def carry_out(order: Order, *, opened: Callable[[], None] = lambda: None) 
     `opened` is called when the server has been started, or is about to be called, before it says anything. Another
     process that is at work with the mirror is waited for; if that takes too long, nothing is known of the server.
     """
-    lock = await _wait_for_lock(Mirror(order.folder).lock, seconds=order.seconds)
+    try:
+        lock = await _wait_for_lock(Mirror(order.folder).lock, seconds=order.seconds)
+    except OSError as error:
+        return Outcome(_name_disk_error(order, error))
     if lock is None:
         what = f"another process was at work with the server '{order.server.name}' for {order.seconds:g} seconds"
         return Outcome(make_problem("mcp-unreachable", what, path=f"mcp:{order.server.name}"), is_busy=True)
@@ -80,9 +85,16 @@ class _Clock:
 
 
 def note_failure(order: Order, problem: Problem) -> None:
-    """Remember that a server gave no list; what it gave before still counts."""
+    """Remember that a server gave no list; what it gave before still counts. On a full disk, that is up to the host."""
     former = _read_former(order)
-    write_record(order.folder, replace(former, failure=problem, tried_at=time.time()))
+    with suppress(OSError, RecordTooLarge):
+        write_record(order.folder, replace(former, failure=problem, tried_at=time.time()))
+
+
+def _name_disk_error(order: Order, error: OSError) -> Problem:
+    mirror = f"the mirror of the server '{order.server.name}'"
+    what = f"{mirror} cannot be changed: {error.strerror or error} ({show_path(order.folder)})"
+    return make_problem("disk-error", what, path=f"mcp:{order.server.name}")
 
 
 def _read_former(order: Order) -> Record:
@@ -91,11 +103,17 @@ def _read_former(order: Order) -> Record:
     return former if former.asked == mark else Record(asked=mark)
 
 
+class _NoRoom(Unfit):
+    """A skill is not fetched, since the mirror would take too much."""
+
+
 @dataclass(slots=True)
 class _Work:
     order: Order
     opened: Callable[[], None]
     clock: _Clock
+    size: int | None = None
+    """Of the mirror, once it was measured."""
 
     @property
     def server(self) -> McpServer:
@@ -111,11 +129,17 @@ class _Work:
             work = self._list if self.order.act is Act.LIST else self._fetch
             return await converse(self.server, work, opened=self.opened)
         except TalkFailed as failure:
-            message = f"the server '{self.server.name}': {failure.message}"
-            problem = make_problem(failure.code, message, path=f"mcp:{self.server.name}")
-            if self.order.act is Act.LIST:
-                note_failure(self.order, problem)
-            return problem
+            problem = self._make_problem(failure.code, failure.message)
+        except RecordTooLarge as error:
+            problem = self._make_problem("mcp-too-large", str(error))
+        except OSError as error:
+            problem = _name_disk_error(self.order, error)
+        if self.order.act is Act.LIST:
+            note_failure(self.order, problem)
+        return problem
+
+    def _make_problem(self, code: str, what: str) -> Problem:
+        return make_problem(code, f"the server '{self.server.name}': {what}", path=f"mcp:{self.server.name}")
 
     # The list
 
@@ -123,10 +147,11 @@ class _Work:
         former, now = _read_former(self.order), time.time()
         judged = judge_entries(await self._ask_for_entries(talk), server=self.server.name)
         problems = list(judged.problems)
-        kept = [await self._bring_up_to_date(talk, one, former, problems) for one in judged.skills]
+        brought = [await self._bring_up_to_date(talk, one, former, problems) for one in judged.skills]
+        kept = [one for one, _ in brought]
         self._check_size(Record(tuple(kept), tuple(problems)))
         self.mirror.keep_only(kept)
-        skills = tuple(one for one in kept if self._place(one, problems))
+        skills = tuple(one for one, is_whole in brought if is_whole or self._place(one, problems))
         write_record(
             self.order.folder, Record(skills, tuple(problems), None, now, time.time(), mark_server(self.server))
         )
@@ -144,17 +169,24 @@ class _Work:
         listed = {cast("dict[str, object]", one).get("uri") for one in entries if isinstance(one, dict)}
         return [*entries, *[await talk.get_skill(uri) for uri in self.server.skills if uri not in listed]]
 
-    async def _bring_up_to_date(self, talk: Talk, one: Listed, former: Record, problems: list[Problem]) -> Listed:
-        """Fetch a skill again that has changed since it was fetched; if that fails, it stays as it was."""
+    async def _bring_up_to_date(
+        self, talk: Talk, one: Listed, former: Record, problems: list[Problem]
+    ) -> tuple[Listed, bool]:
+        """Fetch a skill again that has changed since it was fetched; if that fails, it stays as it was.
+
+        Return with it whether all its files are known to be in their place.
+        """
         was = former.find(one.shelf, one.path)
-        if was is None or not self.mirror.is_fetched(one) or self.mirror.holds(one):
-            return one
+        if was is None or not self.mirror.is_fetched(one):
+            return one, False
+        if self.mirror.holds(one):
+            return one, True
         try:
-            self.mirror.place(one, await self._read(talk, one))
+            await self._take(talk, one)
         except Unfit as unfit:
             problems.append(unfit.problem)
-            return was
-        return one
+            return was, False
+        return one, True
 
     def _place(self, one: Listed, problems: list[Problem]) -> bool:
         """Make sure that a skill is in its place, whole or as a placeholder."""
@@ -174,15 +206,13 @@ class _Work:
             return make_problem("mcp-changed", what, path=f"mcp:{self.server.name}/{self.order.path}")
         if self.mirror.holds(one):  # Another process was faster.
             return None
-        if self.mirror.measure() + one.size > MAX_MIRROR_BYTES:
-            what = f"what was fetched from the server '{self.server.name}' takes more than {MAX_MIRROR_BYTES:,} bytes"
-            return make_problem("mcp-too-large", what, path=self._name(one))
         try:
-            files = await self._read(talk, one)
+            await self._take(talk, one)
+        except _NoRoom as excess:
+            return excess.problem
         except Unfit as unfit:
             problem = await self._look_again(talk, one, record) or unfit.problem
             return self._remember(problem, one)
-        self.mirror.place(one, files)
         return None
 
     async def _look_again(self, talk: Talk, one: Listed, record: Record) -> Problem | None:
@@ -207,9 +237,17 @@ class _Work:
         write_record(self.order.folder, replace(record, problems=(*others, problem)))
         return problem
 
-    async def _read(self, talk: Talk, one: Listed) -> dict[str, bytes]:
+    async def _take(self, talk: Talk, one: Listed) -> None:
+        """Fetch the files of a skill and put them in its place; raise `Unfit` if they are not what was listed."""
+        more = one.size - self.mirror.measure(one)
+        if self.size is None:
+            self.size = self.mirror.measure()
+        if self.size + more > MAX_MIRROR_BYTES:
+            what = f"what was fetched from the server '{self.server.name}' takes more than {MAX_MIRROR_BYTES:,} bytes"
+            raise _NoRoom(make_problem("mcp-too-large", what, path=self._name(one)))
         self.clock.allow(find_fetch_seconds(one))
-        return await read_skill(talk, one, server=self.server)
+        self.mirror.place(one, await read_skill(talk, one, server=self.server))
+        self.size += more
 
     def _name(self, one: Listed) -> str:
         return f"mcp:{self.server.name}/{one.path}"
