@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from prowess.policy import Links, SourceKind
 from prowess.skill.problems import Problem, make_problem
@@ -37,6 +38,13 @@ _MOST_SECONDS = 600.0
 """For the files of all skills that have changed, when a list is asked for."""
 
 
+class _Known(NamedTuple):
+    stamp: Stamp | None
+    record: Record
+    skills: dict[tuple[str, str], Listed]
+    """The skills of the record by shelf and path."""
+
+
 class Hosting:
     """All servers of one runtime. Any thread may use it."""
 
@@ -45,7 +53,7 @@ class Hosting:
         self._folder = folder
         self._clock = clock
         self._workers = Workers()
-        self._known: dict[str, tuple[Stamp | None, Record]] = {}
+        self._known: dict[str, _Known] = {}
         self._lock = threading.Lock()
         self._tried: dict[str, float] = {}
         self._ends = threading.Event()
@@ -76,18 +84,22 @@ class Hosting:
 
     def record(self, server: McpServer) -> Record:
         """Return what is known of a server."""
+        return self._look_up(server).record
+
+    def _look_up(self, server: McpServer) -> _Known:
         folder = self.mirror(server).folder
         stamp = stamp_record(folder)
         with self._lock:
             known = self._known.get(server.name)
-        if known is not None and known[0] == stamp:
-            return known[1]
+        if known is not None and known.stamp == stamp:
+            return known
         record = read_record(folder)
         if record.asked != mark_server(server):
             record = Record()
+        known = _Known(stamp, record, {(one.shelf, one.path): one for one in record.skills})
         with self._lock:
-            self._known[server.name] = (stamp, record)
-        return record
+            self._known[server.name] = known
+        return known
 
     def mirror(self, server: McpServer) -> Mirror:
         """Return the mirror of a server."""
@@ -102,7 +114,7 @@ class Hosting:
         server = self._find_server(skill)
         if server is None:
             return None
-        one = self.record(server).find(os.path.basename(skill.root), skill.relative)
+        one = self._look_up(server).skills.get((os.path.basename(skill.root), skill.relative))
         return (server, one) if one is not None else None
 
     def _find_server(self, skill: Skill) -> McpServer | None:
