@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.catalog.refresh import CatalogKeeper
+from prowess.catalog.discovery import Discovery
+from prowess.catalog.refresh import CatalogKeeper, find_coverage
 from prowess.catalog.watching import Coverage, Watcher
 from prowess.policy import Refresh
 from prowess.runtime import Runtime
@@ -153,7 +154,8 @@ _ONE_EDITED = """
 import json, sys, time
 from dataclasses import replace
 from pathlib import Path
-from prowess.catalog.refresh import CatalogKeeper
+from prowess.catalog.discovery import Discovery
+from prowess.catalog.refresh import CatalogKeeper, find_coverage
 from tests.catalog.machine import STANDARD, discover, user_source
 from tests.sources.building import draw, write_skill
 
@@ -305,6 +307,63 @@ def test_keeper_watches_plain_roots_and_says_so(tmp_path: Path) -> None:
     keeper.close()
 
 
+def test_file_system_without_events_that_is_mounted_later_or_below_a_root_is_noticed(tmp_path: Path) -> None:
+    draw(tmp_path, "a")
+    mounts = [("/", "ext4")]
+    watcher = Watcher(list_mounts=lambda: mounts)
+    coverage = replace(_coverage(tmp_path, "a"), places=(str(tmp_path), str(tmp_path / "a")))
+
+    def is_reliable() -> bool:
+        watcher.begin(str(tmp_path))
+        watcher.cover(str(tmp_path), coverage)
+        return watcher.is_reliable(str(tmp_path))
+
+    assert is_reliable()
+    mounts = [("/", "ext4"), (str(tmp_path / "a"), "nfs4")]
+    assert (is_reliable(), _is_restless(watcher, tmp_path)) == (False, True)
+    mounts = [("/", "ext4"), (str(tmp_path), "nfs4"), (str(tmp_path / "a"), "ext4")]
+    assert not is_reliable()
+    mounts = [("/", "ext4")]
+    assert is_reliable()
+    watcher.close()
+
+
+def test_search_tells_of_one_folder_for_each_device(tmp_path: Path) -> None:
+    draw(tmp_path, "a", "b", "c/d")
+    scan = Discovery(STANDARD).scan(user_source(tmp_path), known_roots=[str(tmp_path)])
+    (place,) = find_coverage(scan).places
+    assert Path(place).is_relative_to(tmp_path)
+    found = [
+        entry._replace(stamp=(7, *entry.stamp[1:])) if entry.folder.endswith("d") else entry for entry in scan.found
+    ]
+    assert find_coverage(scan._replace(found=tuple(found))).places == (place, str(tmp_path / "c" / "d"))
+
+
+_FORK = """
+import json, os, sys
+from pathlib import Path
+from prowess.catalog.refresh import CatalogKeeper
+from tests.catalog.machine import STANDARD, user_source
+count = lambda: len(os.listdir("/proc/self/fd"))
+keeper = CatalogKeeper(STANDARD, lambda: [user_source(Path(sys.argv[1]))])
+keeper.current(), keeper.current()
+before = count()
+child = os.fork()
+if not child:
+    keeper.current()
+    os._exit(count() - before if keeper.watches else 99)
+found = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+Path(sys.argv[1], "b").mkdir()
+Path(sys.argv[1], "b", "SKILL.md").write_text("---\\nname: b\\ndescription: x\\n---\\n")
+print(json.dumps([found, [skill.name for skill in keeper.current().skills]]))
+"""
+
+
+def test_fork_gives_its_copy_of_the_queue_back_and_its_parent_hears_as_before(tmp_path: Path) -> None:
+    draw(tmp_path, "a")
+    assert ask_child(_FORK, tmp_path) == [0, ["a", "b"]]
+
+
 @pytest.mark.requirement("R36")
 def test_linked_file_is_searched_for_each_time(tmp_path: Path) -> None:
     """Nothing tells of a change in a file of another name."""
@@ -341,7 +400,8 @@ _FEW_WATCHES = """
 import ctypes, json, sys
 from dataclasses import replace
 from pathlib import Path
-from prowess.catalog.refresh import CatalogKeeper
+from prowess.catalog.discovery import Discovery
+from prowess.catalog.refresh import CatalogKeeper, find_coverage
 from tests.catalog.machine import STANDARD, discover, user_source
 from tests.sources.building import draw, write_skill
 
@@ -370,7 +430,8 @@ _UNREADABLE = without_rights("""
 import json, sys
 from dataclasses import replace
 from pathlib import Path
-from prowess.catalog.refresh import CatalogKeeper
+from prowess.catalog.discovery import Discovery
+from prowess.catalog.refresh import CatalogKeeper, find_coverage
 from tests.catalog.machine import STANDARD, discover, user_source
 from tests.sources.building import draw
 

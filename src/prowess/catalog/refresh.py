@@ -14,7 +14,7 @@ from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import Source
 from prowess.sources.stamps import Stamp
 
-__all__ = ["CatalogKeeper"]
+__all__ = ["CatalogKeeper", "find_coverage"]
 
 _MAX_ROUNDS = 5
 """How often a root is searched again because folders appeared in it meanwhile."""
@@ -86,6 +86,8 @@ class CatalogKeeper:
         if self._catalog is not None:
             self._discovery.save()
             if self._policy.refresh is Refresh.WATCHED and (self._watcher is None or not self._watcher.is_mine):
+                if self._watcher is not None:  # The fork keeps its own descriptors of a queue that it may not read.
+                    self._watcher.close()
                 self._watcher = Watcher()
         sources = tuple(self._sources())
         changed = self._restless(sources)
@@ -123,7 +125,7 @@ class CatalogKeeper:
             if scan is not None:
                 return scan
             scan = self._discovery.scan(source, known_roots=known_roots)
-            if not watcher.cover(source.root, _coverage(scan)):
+            if not watcher.cover(source.root, find_coverage(scan)):
                 return scan
         return self._discovery.scan(source, known_roots=known_roots)
 
@@ -143,13 +145,15 @@ class CatalogKeeper:
         return self._catalog
 
 
-def _coverage(scan: RootScan) -> Coverage:
+def find_coverage(scan: RootScan) -> Coverage:
     """Return what must be watched for the scan to stay true."""
     skills: list[str] = []
     links: list[str] = []
+    places = {stamp[0]: folder for folder, stamp in scan.listed}
     certain = not scan.loose
     for entry in scan.found:
         skills.append(entry.folder)
+        places.setdefault(entry.stamp[0], entry.folder)
         agents = f"{entry.folder}/{os.path.dirname(SIDECAR_PATH)}"
         if os.path.isdir(agents):
             skills.append(agents)
@@ -157,4 +161,5 @@ def _coverage(scan: RootScan) -> Coverage:
             links.append(entry.folder)
         elif entry.via_link:
             certain = False  # The SKILL.md links to a file of another name, or somewhere else.
-    return Coverage(tuple(folder for folder, _ in scan.listed), tuple(skills), tuple(links), certain)
+    listed = tuple(folder for folder, _ in scan.listed)
+    return Coverage(listed, tuple(skills), tuple(links), certain, tuple(places.values()))

@@ -6,12 +6,13 @@ events, links that may lead to something else.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from prowess.catalog.inotify import Event, Inotify, InotifyUnavailable, Mask
 from prowess.sources.folders import SKILL_MD
+from prowess.sources.mount_points import read_mount_points
 from prowess.sources.source import is_below
 
 __all__ = ["Coverage", "Watcher", "read_mounts", "sends_no_events"]
@@ -53,6 +54,8 @@ class Coverage:
     """Skill folders that are links."""
     certain: bool = True
     """Whether all that matters lies in these folders."""
+    places: tuple[str, ...] = ()
+    """One of these folders for each device that they lie on, at least where that is not the root's."""
 
 
 @dataclass(slots=True)
@@ -92,10 +95,10 @@ class _Owner(NamedTuple):
 class Watcher:
     """Watches the folders of several roots with one queue."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, list_mounts: Callable[[], list[tuple[str, str]]] | None = None) -> None:
+        self._list_mounts = list_mounts or read_mounts
         self._roots: dict[str, _RootWatch] = {}
         self._owners: dict[int, set[_Owner]] = {}  # Two roots may share a folder.
-        self._filesystems: list[tuple[str, str]] | None = None
         self._process = os.getpid()
         try:
             self._queue: Inotify | None = Inotify()
@@ -141,7 +144,7 @@ class Watcher:
         A folder that is new here may have changed after it was searched: then the root must be searched once more.
         """
         watch = self._root(root)
-        watch.reliable = coverage.certain and not self._sends_no_events(root)
+        watch.reliable = coverage.certain and not self._is_silent((root, *coverage.places))
         watch.stirred = None
         wanted: dict[str, bool] = {}
         if watch.reliable:
@@ -241,10 +244,10 @@ class Watcher:
         if event.mask & Mask.IGNORED:
             self._owners.pop(event.watch, None)
 
-    def _sends_no_events(self, root: str) -> bool:
-        if self._filesystems is None:
-            self._filesystems = read_mounts()
-        return sends_no_events(os.path.realpath(root), self._filesystems)
+    def _is_silent(self, places: Iterable[str]) -> bool:
+        """Whether one of the places lies where not all changes are told of, as things are mounted now."""
+        mounts = self._list_mounts()
+        return any(sends_no_events(os.path.realpath(place), mounts) for place in places)
 
 
 def _matters(event: Event, *, is_listed: bool) -> bool:
@@ -280,10 +283,5 @@ def sends_no_events(folder: str, mounts: Iterable[tuple[str, str]]) -> bool:
 
 def read_mounts() -> list[tuple[str, str]]:
     """Return mount points with their file systems, outer ones first."""
-    try:
-        with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as file:
-            rows = [line.split(" ") for line in file]
-    except OSError:
-        return []
-    mounts = [(row[1].replace("\\040", " "), row[2]) for row in rows if len(row) > 2]
+    mounts = [(mount.place, mount.kind) for mount in read_mount_points()]
     return sorted(mounts, key=lambda mount: len(mount[0]))

@@ -3,6 +3,8 @@
 import os
 from collections.abc import Iterator
 
+from prowess.sources.mount_points import read_mount_points
+
 __all__ = ["find_mounted", "has_mount_point", "is_mounted"]
 
 _MAX_NAMESPACES = 10_000
@@ -21,12 +23,7 @@ def is_mounted(folder: str) -> bool:
 
 def has_mount_point(folder: str) -> bool:
     """Whether something is mounted on a folder or below it, so that what is seen there is not its own."""
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-            points = [_unescape(line.split(" ", 5)[4]) for line in file]
-    except (OSError, IndexError):
-        return False
-    return any(f"{point}/".startswith(f"{folder}/") for point in points)
+    return any(f"{mount.place}/".startswith(f"{folder}/") for mount in read_mount_points())
 
 
 def _list_mounts() -> Iterator[str]:
@@ -42,17 +39,7 @@ def _list_mounts() -> Iterator[str]:
         if namespace in seen or len(seen) > _MAX_NAMESPACES:
             continue
         seen.add(namespace)
-        try:
-            with open(f"/proc/{process}/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-                yield from [_unescape(line.split(" ", 4)[3]) for line in file]
-        except (OSError, IndexError):
-            continue
-
-
-def _unescape(path: str) -> str:
-    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        path = path.replace(code, character)
-    return path
+        yield from (mount.root for mount in read_mount_points(process))
 
 
 def _list_processes() -> list[str]:

@@ -14,6 +14,7 @@ from prowess.containers.mounts import SHARED_SKILLS, Mount
 from prowess.execution.engines.container_commands import EngineCommand, explain_failure
 from prowess.execution.jobs import INPUT_FOLDER, OUTPUT_FOLDER, PACKAGES_FOLDER, WORKSPACE_FOLDER
 from prowess.execution.sandbox import NoSandbox, stamp_folder
+from prowess.sources.mount_points import read_mount_points
 
 __all__ = ["HostPrograms", "Image", "NamedImage", "find_mounts_below", "make_programs_archive"]
 
@@ -195,16 +196,6 @@ def _describe_users(user: int, group: int) -> dict[str, bytes]:
 
 def find_mounts_below(folders: Sequence[str]) -> list[str]:
     """Return the places below these folders where further file systems are mounted, which a mount does not show."""
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-            places = [_unescape(line.split(" ", 5)[4]) for line in file]
-    except OSError:
-        return []
+    places = [mount.place for mount in read_mount_points()]
     below = (place for place in places if any(place.startswith(f"{folder}/") for folder in folders))
     return [place for place in dict.fromkeys(below) if os.path.isdir(place)][:_MAX_MOUNTS_BELOW]
-
-
-def _unescape(text: str) -> str:
-    """Undo how the kernel writes blanks and the like."""
-    head, *rest = text.split("\\")
-    return head + "".join(chr(int(part[:3], 8)) + part[3:] for part in rest)
