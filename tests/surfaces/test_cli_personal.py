@@ -393,3 +393,39 @@ def test_names_that_are_no_utf_8_work(home: Home, own: Path) -> None:
     for command in ("history", "remove", "restore"):
         outcome = run("--json", command, strange)
         assert (outcome.status, outcome.json["name"]) == (0, "caf\\xe9")
+
+
+# Where the home is a link
+
+
+@pytest.fixture
+def linked(home: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """The same home, reached by a link."""
+    link = home.path.with_name("link")
+    link.symlink_to(home.path)
+    monkeypatch.setenv("HOME", str(link))
+    monkeypatch.setenv("PROWESS_HOME", str(link / ".prowess"))
+    return home
+
+
+@pytest.mark.usefixtures("linked")
+def test_own_skill_is_known_as_such_by_a_link_to_the_home(source: Path) -> None:
+    call("add", str(source))
+    assert call("eject", "alpha", "--to", "now", "--json").json["version"] == 1
+    assert call("remove", "user:alpha", "--json").json["status"] == "removed"
+
+
+def test_own_skill_that_other_settings_find_by_another_path_is_known_as_such(linked: Home, source: Path) -> None:
+    own = linked.prowess / "users/local/skills/personal"
+    linked.write_settings(f'profile = "agent-base"\n[sources]\nextra = ["{own}"]\n')
+    call("add", str(source))
+    assert call("eject", "alpha", "--to", "now", "--json").json["version"] == 1
+    assert call("remove", call("show", "alpha", "--json").json["id"], "--json").json["status"] == "removed"
+
+
+@pytest.mark.usefixtures("linked")
+def test_shadowed_skill_is_told_by_a_link_to_the_home(home: Home, source: Path) -> None:
+    write_skill(home.project / ".prowess/skills", "alpha")
+    call("trust")
+    told = call("add", str(source)).stderr
+    assert "'alpha' is shadowed by project:alpha; `prowess why alpha` says more\n" in told

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from prowess.policy import PROFILES, STRICT_READING
 from prowess.surfaces.records import validation_record
 from prowess.surfaces.web.api.openapi import make_document
 from tests.skills_on_disk import Home, write_skill
+from tests.sources.mcp.scripts import Acted
 from tests.surfaces.web.skill_site import OPERATIONS, Browser, check_answer, open_browser
 
 pytestmark = pytest.mark.slow
@@ -397,6 +399,44 @@ def test_skill_of_others_has_one_version_and_is_not_restored(browser: Browser) -
         browser.send("DELETE", "/api/skills/safe-edit/own", status=403),
     ]
     assert [one["error"]["code"] for one in refusals] == ["not-yours", "not-yours"]
+
+
+@pytest.fixture
+def hosted(home: Home, tmp_path: Path) -> Acted:
+    """A server with one skill, which nobody has agreed to."""
+    hosted = Acted(tmp_path / "acme")
+    hosted.add("skill://billing/refunds", {"references/rules.md": "Be kind.\n"})
+    command = ", ".join(f'"{part}"' for part in hosted.command)
+    home.write_settings(f"[mcp.servers.acme]\ncommand = [{command}]\n")
+    return hosted
+
+
+@pytest.mark.requirement("J11", "K1")
+@pytest.mark.parametrize(("before", "code"), [("", "consent-needed"), ("refused", "refused"), ("changed", "no-digest")])
+def test_skill_of_a_server_is_not_ejected_unless_somebody_agreed(hosted: Acted, before: str, code: str) -> None:
+    with open_browser() as browser:
+        if before == "changed":
+            browser.runtime.catalog()
+            hosted.serve("skill://billing/refunds/references/rules.md", "Be cruel.\n")
+        elif before == "refused":
+            browser.runtime.decide("refunds", Decision.REFUSE)
+        error = browser.send("POST", "/api/skills/refunds/eject", {}, status=403)["error"]
+        assert error["code"] == code
+        assert browser.runtime.personal().names() == ()
+        assert browser.get("/api/skills/refunds")["source"] == "mcp"
+
+
+@pytest.mark.requirement("J11", "K1")
+def test_skill_of_a_server_that_was_agreed_to_is_ejected_whole(home: Home, hosted: Acted) -> None:
+    with open_browser() as browser:
+        browser.runtime.decide("refunds", Decision.ALLOW)
+    shutil.rmtree(home.prowess / "cache")  # So that it is a placeholder again.
+    with open_browser() as browser:
+        ejected = check_answer("eject_skill", browser.send("POST", "/api/skills/refunds/eject", {}))
+        assert browser.get("/api/skills/refunds")["source"] == "user"
+    own = Path(ejected["path"])
+    assert (own / "references/rules.md").read_text() == "Be kind.\n"
+    assert "Do it." in (own / "SKILL.md").read_text()
 
 
 def test_without_a_folder_for_own_skills_nothing_is_ejected(home: Home, agents: Path) -> None:

@@ -76,7 +76,7 @@ def _explain(skill: Skill, verdict: Verdict) -> str:
         case Ask():
             return (
                 f"it comes from the MCP server '{skill.server}', and nobody has agreed to it as it is now; "
-                f"`prowess grants --allow {skill.name}` does"
+                f"`prowess grants --allow {shlex.quote(skill.name)}` does"
             )
 
 

@@ -11,6 +11,7 @@ from prowess.copies.personal import Change, ChangeStatus, PersonalSkills
 from prowess.errors import ProwessError, SettingsError, WorldError
 from prowess.policy import STRICT_READING
 from prowess.runtime import Runtime
+from prowess.runtime.own_skills import find_own_folder
 from prowess.sources.source import show_path
 from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_text
@@ -55,7 +56,7 @@ def command(invocation: Invocation, paths: tuple[str, ...], everything: bool, up
         alone = len(works) == 1 and not everything
         outcomes = works[0][1]() if alone else _do_all(works)
         _print(invocation, outcomes, alone=alone)
-        _print_shadowed(runtime, personal, outcomes)
+        _print_shadowed(runtime, outcomes)
     return _worst(outcomes)
 
 
@@ -126,14 +127,13 @@ def _print_change(change: Change) -> None:
         note(f"warning: {problem.message} [{problem.code}]")
 
 
-def _print_shadowed(runtime: Runtime, personal: PersonalSkills, outcomes: Sequence[_Outcome]) -> None:
+def _print_shadowed(runtime: Runtime, outcomes: Sequence[_Outcome]) -> None:
     """Say which of the skills that were added lose their name to another."""
     added = {one.name for one in outcomes if isinstance(one, Change)}
     catalog = runtime.rescan() if added else None
-    own = personal.layout.personal(personal.user)
     for skill in catalog.skills if catalog else ():
         winner = catalog.shadowed.get(skill.id) if catalog else None
-        if winner and skill.relative in added and os.path.realpath(skill.root) == own:
+        if winner and find_own_folder(runtime, skill) in added:
             note(f"'{skill.name}' is shadowed by {winner}; `prowess why {shlex.quote(skill.name)}` says more")
 
 

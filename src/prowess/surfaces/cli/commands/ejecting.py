@@ -1,15 +1,16 @@
 """`prowess eject`."""
 
 import os
+import shlex
 from typing import NamedTuple
 
 import click
 
-from prowess.activation.consent import Allow, Ask, Deny
 from prowess.copies.incoming import is_folder_name
 from prowess.copies.writable_copies import eject_skill
-from prowess.errors import NotFound, Refused
+from prowess.errors import NotFound
 from prowess.runtime import Runtime
+from prowess.runtime.own_skills import find_own_folder, get_agreed_digest
 from prowess.skill.skill import Skill
 from prowess.sources.source import show_path
 from prowess.surfaces.cli.invocation import Invocation, complete_skill, json_option
@@ -55,7 +56,7 @@ def command(invocation: Invocation, name: str, version: int | None, folder: str)
         print_json(record)
         return
     print_text(show_path(target) if found.version is None else f"{show_path(target)}: version {found.version}")
-    note(f"Edit it, then make it yours: prowess add {show_path(target)}")
+    note(f"Edit it, then make it yours: prowess add {shlex.quote(show_path(target))}")
 
 
 def _find(runtime: Runtime, name: str) -> _Found:
@@ -65,55 +66,15 @@ def _find(runtime: Runtime, name: str) -> _Found:
         runtime.personal()  # Which says so if there is no such folder.
         hint = runtime.catalog().suggest(name)
         raise NotFound(f'Personal skill not found: "{show_path(name)}".', hint=hint, code="unknown-skill")
-    digest = _fetch(runtime, skill) if skill.server else ""
+    digest = get_agreed_digest(runtime, skill) if skill.server else ""
     label = skill.name if is_folder_name(skill.name) else os.path.basename(skill.folder)
-    return _Found(label, skill.real, _number(runtime, skill.folder), skill.apart, digest)
+    return _Found(label, skill.real, _find_number(runtime, skill), skill.apart, digest)
 
 
-def _fetch(runtime: Runtime, skill: Skill) -> str:
-    """Have all files of a skill of an MCP server here, and return their digest; raise unless somebody agreed to it.
-
-    A copy is the user's own, and nobody is asked about it again.
-    """
-    files = runtime.files(skill)
-    if not files.digest:
-        faults = "; ".join(problem.message for problem in files.problems[:3])
-        raise Refused(
-            f"not all files of '{show_path(skill.name)}' can be fetched: {faults}",
-            hint=f"`prowess mcp servers refresh {skill.server}` asks its MCP server again",
-            code="no-digest",
-        )
-    with runtime.session() as session:
-        verdict = session.decide(skill)
-    match verdict:
-        case Allow():
-            return files.digest
-        case Deny():
-            raise Refused(
-                f"the user refused skill '{show_path(skill.name)}' as it is now",
-                hint=f"`prowess grants --revoke {skill.name}` takes the refusal back",
-                code="refused",
-            )
-        case Ask():
-            raise Refused(
-                f"skill '{show_path(skill.name)}' comes from the MCP server '{skill.server}', and nobody has agreed "
-                "to it as it is now",
-                hint=f"look at it with `prowess show {skill.name}`; `prowess grants --allow {skill.name}` agrees to it",
-                code="consent-needed",
-            )
-
-
-def _number(runtime: Runtime, folder: str) -> int | None:
+def _find_number(runtime: Runtime, skill: Skill) -> int | None:
     """Return the version of a skill that is the user's own."""
-    from prowess.copies.layout import Layout
-    from prowess.copies.personal import PersonalSkills
-
-    place = runtime.settings.place
-    layout = Layout(place.prowess_home)
-    parent, name = os.path.split(folder)
-    if parent != layout.personal(place.user):
-        return None
-    current = PersonalSkills(layout, place.user).history(name).current
+    own = find_own_folder(runtime, skill)
+    current = runtime.personal().history(own).current if own is not None else None
     return current.number if current else None
 
 

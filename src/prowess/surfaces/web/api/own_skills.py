@@ -10,15 +10,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from starlette.responses import Response
 
 from prowess.copies.history import Origin
-from prowess.copies.layout import Layout
+from prowess.copies.incoming import is_folder_name
 from prowess.copies.personal import Change
 from prowess.copies.writable_copies import eject_skill
 from prowess.errors import NotFound, Refused, SettingsError
 from prowess.policy import SourceKind
 from prowess.runtime import Runtime
+from prowess.runtime.own_skills import find_own_folder, get_agreed_digest
 from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.skill import Skill
-from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import show_path
 from prowess.surfaces.http.refusals import RequestRefused
 from prowess.surfaces.own_skill_records import change_record, history_record
@@ -28,7 +28,7 @@ from prowess.surfaces.web.api.skill_answers import Digest, ProblemRow
 from prowess.surfaces.web.api.skill_contents import open_folder_contents
 from prowess.surfaces.web.api.skills import answer_file
 
-__all__ = ["OWN_SKILL_OPERATIONS", "describe_versions", "find_own_folder", "list_removed"]
+__all__ = ["OWN_SKILL_OPERATIONS", "describe_versions", "list_removed"]
 
 _row = partial(Operation, tag="own")
 _ONE = "/api/skills/{skill}"
@@ -98,14 +98,6 @@ class VersionFileQuery(Struct, kw_only=True):
     """What a file is wanted for."""
 
     form: Literal["download", "image"] = field(name="as", default="download")
-
-
-def find_own_folder(runtime: Runtime, skill: Skill) -> str | None:
-    """Return the name of a skill's folder if it is one of the user's own."""
-    place = runtime.settings.place
-    root = Layout(place.prowess_home).personal(place.user)
-    is_own = skill.root == root or find_real_path(skill.root) == find_real_path(root)
-    return skill.relative if is_own and skill.relative and "/" not in skill.relative else None
 
 
 def describe_versions(runtime: Runtime, skill: Skill) -> Record:
@@ -219,11 +211,14 @@ def _eject(call: Call) -> Record:
 def _add(runtime: Runtime, skill: Skill) -> Change:
     policy, origin = runtime.policy, Origin(show_path(skill.folder))
     personal = runtime.personal()
-    if not skill.apart:
+    if not skill.server and not skill.apart:
         return personal.add(skill.real, reading=policy.reading, limits=policy.limits, origin=origin)
-    with tempfile.TemporaryDirectory(prefix="prowess-") as folder:  # Without the skills that lie inside this one.
-        copy = os.path.join(os.path.realpath(folder), "skill")
-        eject_skill(skill.real, copy, apart=True)
+    digest = get_agreed_digest(runtime, skill) if skill.server else ""
+    label = skill.name if is_folder_name(skill.name) else "skill"
+    with tempfile.TemporaryDirectory(prefix="prowess-") as folder:
+        copy = os.path.join(os.path.realpath(folder), label)
+        # Without the skills that lie inside this one, and just those files that somebody agreed to.
+        eject_skill(skill.real, copy, apart=skill.apart, digest=digest)
         return personal.add(copy, reading=policy.reading, limits=policy.limits, origin=origin)
 
 

@@ -8,12 +8,13 @@ from starlette.responses import Response
 
 from prowess.disclosure.planner import Level
 from prowess.policy import CatalogText
+from prowess.runtime.own_skills import find_own_folder
 from prowess.surfaces.decision_records import grant_record
 from prowess.surfaces.records import model_usage_record
 from prowess.surfaces.telling_records import usage_record
 from prowess.surfaces.web.api.decisions import describe_trust
 from prowess.surfaces.web.api.file_answers import find_picture_type
-from prowess.surfaces.web.api.own_skills import describe_versions, find_own_folder, list_removed
+from prowess.surfaces.web.api.own_skills import describe_versions, list_removed
 from prowess.surfaces.web.api.skill_contents import open_contents
 from prowess.surfaces.web.api.skills import describe_skill, judge_skill
 from prowess.surfaces.web.api.telling import describe_placements
