@@ -410,6 +410,17 @@ def test_skills_that_are_gone_do_not_stay_in_the_cache_forever(tmp_path: Path) -
     assert kept.read_bytes().count(b"user:skill-") <= 1_200
 
 
+def test_words_that_no_skill_has_any_more_are_forgotten_and_the_others_still_found() -> None:
+    search, skills = SkillSearch(), _SKILLS
+    for round_ in range(200):
+        words = " ".join(f"word{round_}x{letter}" for letter in "abcdefgh")
+        skills = (_skill("steady", f"Certain documents. {words}"), *_SKILLS)
+        hits = search.find(f"word{round_}x", skills=skills)
+        assert _names(hits) == ["steady"]
+    assert search.find("documnts", skills=skills) == SkillSearch().find("documnts", skills=skills) != ()
+    assert search._vocabulary.size < 200  # pyright: ignore[reportPrivateUsage]
+
+
 # Many at once
 
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from prowess.catalog.search.cache import DocumentCache
@@ -42,6 +42,7 @@ class _View:
 
     skills: tuple[Skill, ...]
     index: SearchIndex
+    vocabulary: Vocabulary
     vectors: "Vectors | None"
 
 
@@ -78,7 +79,7 @@ class SkillSearch:
             return ()
         view = self._find_view(skills) or self._make_view(skills)
         depth = limit if view.vectors is None else max(limit, _FUSED_DEPTH)
-        found = rank_by_words(query, index=view.index, vocabulary=self._vocabulary, limit=depth)
+        found = rank_by_words(query, index=view.index, vocabulary=view.vocabulary, limit=depth)
         if view.vectors is not None:
             nearest = rank_by_meaning(query, vectors=view.vectors, limit=depth)
             found = _fuse(found, nearest)
@@ -102,9 +103,20 @@ class SkillSearch:
             index = self._make_index(documents)
             self._vocabulary.add(index.postings)
             vectors = None if self._ranking is Ranking.LEXICAL else stack_meanings(documents)
-            view = _View(skills, index, vectors)
+            view = _View(skills, index, self._vocabulary, vectors)
             self._views = (view, *self._views)[:_MAX_VIEWS]
+            self._forget_words()
             return view
+
+    def _forget_words(self) -> None:
+        """Make the vocabulary anew from the views that are kept, if they have less than half of its words."""
+        if self._vocabulary.size <= 2 * max(len(view.index.postings) for view in self._views):
+            return
+        words = {word: None for view in self._views for word in view.index.postings}
+        if self._vocabulary.size > 2 * len(words):
+            self._vocabulary = Vocabulary()
+            self._vocabulary.add(words)
+            self._views = tuple(replace(view, vocabulary=self._vocabulary) for view in self._views)
 
     def _make_index(self, documents: Sequence[Document]) -> SearchIndex:
         for view in self._views:

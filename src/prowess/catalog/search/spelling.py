@@ -19,7 +19,8 @@ _BORDER = "\0"
 class Vocabulary:
     """Every word that was ever seen. Callers pass the words that count for them, and get no others.
 
-    It only grows, by one thread at a time; what is read is replaced as a whole.
+    It only grows, by one thread at a time; what is read is replaced as a whole. When most of it is of no more use, its
+    owner makes another.
     """
 
     def __init__(self) -> None:
@@ -28,6 +29,11 @@ class Vocabulary:
         self._families: dict[str, tuple[str, ...]] = {}
         self._pairs: dict[tuple[str, int], list[str]] = {}
         """From two letters that stand together, and the length of a word, to the words."""
+
+    @property
+    def size(self) -> int:
+        """How many words there are."""
+        return len(self._seen)
 
     def add(self, words: Iterable[str]) -> None:
         """Learn words."""
