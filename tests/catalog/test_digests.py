@@ -158,6 +158,26 @@ def test_settled_files_are_read_once_across_processes(tmp_path: Path) -> None:
     assert ask_child(_COUNT_READS, folder, tmp_path / "cache") == [True, 1]
 
 
+def test_skills_that_are_gone_are_forgotten_when_something_new_is_kept(tmp_path: Path) -> None:
+    digests = Digests(str(tmp_path / "cache"), clock=lambda: time.time_ns() + 10_000_000_000)
+    root = tmp_path / "root"
+    folders = [_write(root / f"skill-{number}") for number in range(20)]
+    skills = tuple(map(_skill, folders))
+    before = [digests.of(skill) for skill in skills]
+    digests.recall(skills)
+    digests.save()
+    (kept,) = (tmp_path / "cache").iterdir()
+    assert kept.read_bytes().count(b"/skill-") == 20
+    for folder in folders[1:]:
+        shutil.rmtree(folder)
+    digests.recall(skills[:1])
+    digests.of(_skill(_write(root / "new")))
+    digests.save()
+    assert kept.read_bytes().count(b"/skill-") == 1
+    assert digests.certain(skills[0]) == before[0]
+    assert not any(map(digests.certain, skills[1:]))
+
+
 def test_fresh_files_are_read_each_time(tmp_path: Path) -> None:
     assert ask_child(_COUNT_READS, _write(tmp_path / "x"), tmp_path / "cache", "fresh") == [True, 2]
     assert not (tmp_path / "cache").exists()

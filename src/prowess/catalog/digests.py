@@ -4,7 +4,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 
 from prowess.catalog.cache_file import read_cache, write_cache
@@ -136,14 +136,26 @@ class Digests:
             return known is not None and self._watcher is not None and known.stirs == self._watcher.stirs
 
     def save(self) -> None:
-        """Keep what was learned for other processes."""
+        """Keep what was learned for other processes, and forget what is gone."""
         with self._lock:
             changed = {root: self._roots[root].copy() for root in self._changed}
             self._changed.clear()
+            latest = next(reversed(self._remembered.values()), None) if changed else None
+        present = {skill.real for skill in latest.recollection.skills} if latest else set[str]()
         for root, marks in changed.items():
+            self._forget_gone(root, marks, present)
             if self.folder is not None and is_text(root):
                 known = {folder: mark.known for folder, mark in marks.items()}
                 write_cache(self._file(self.folder, root), header=_HEADER, value=known)
+
+    def _forget_gone(self, root: str, marks: dict[str, Fingerprint], present: Set[str]) -> None:
+        """Take folders out that are not there any more; those that were just asked about need no look."""
+        gone = {folder: marks.pop(folder) for folder in marks.keys() - present if not os.path.lexists(folder)}
+        with self._lock:
+            known = self._roots[root]
+            for folder, mark in gone.items():
+                if known.get(folder) is mark:
+                    del known[folder]
 
     def close(self) -> None:
         """Stop watching, and keep what was learned for other processes."""
