@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from prowess.agent.providers.known_providers import find_provider
 from prowess.settings import load_settings
 from prowess.surfaces.cli.commands.serving import command as serve
 from prowess.surfaces.http.options import HttpOptions, check_options
@@ -20,6 +21,7 @@ _PAGE = (_ROOT / "docs" / "deploy.md").read_text("utf-8")
 _DOCKERFILE = (_ROOT / "Dockerfile").read_text("utf-8")
 _READS = ("src/prowess/settings/loading.py", "src/prowess/surfaces/cli/commands/serving.py")
 """Where variables of the environment are read."""
+_KEY, _FOLDER = "ANTHROPIC_API_KEY", "/etc/prowess"
 
 
 def _blocks(language: str, heading: str) -> list[str]:
@@ -105,21 +107,47 @@ def test_variables_are_those_that_are_read() -> None:
     given = [set(service["environment"]) for service in _SERVERS.values()]
     given.append({one["name"] for one in _CONTAINER["env"]})
     for names in given:
-        assert {"PROWESS_DATABASE", "PROWESS_TOKEN"} <= names <= known
+        assert {"PROWESS_DATABASE", "PROWESS_TOKEN", "PROWESS_CONFIG"} <= names <= known | {_KEY}
+
+
+def test_model_comes_with_the_key_that_its_provider_reads() -> None:
+    models = {service["environment"]["PROWESS_MODEL"] for service in _SERVERS.values()}
+    models |= {one["value"] for one in _CONTAINER["env"] if one["name"] == "PROWESS_MODEL"}
+    (model,) = models
+    provider = find_provider(model)
+    assert provider is not None
+    assert _KEY in provider.keys
+    (secret,) = [one for one in _CONTAINER["env"] if one["name"] == _KEY]
+    assert "valueFrom" in secret
 
 
 def test_secrets_volumes_and_the_home_are_there() -> None:
-    secret = _OBJECTS["Secret"]
-    for one in _CONTAINER["env"]:
-        named = one["valueFrom"]["secretKeyRef"]
+    secret, settings = _OBJECTS["Secret"], _OBJECTS["ConfigMap"]
+    for named in [one["valueFrom"]["secretKeyRef"] for one in _CONTAINER["env"] if "valueFrom" in one]:
         assert (named["name"], named["key"] in secret["stringData"]) == (secret["metadata"]["name"], True)
     (home,) = re.findall(r"PROWESS_HOME=(\S+)", _DOCKERFILE)
-    assert [(one["name"], one["mountPath"]) for one in _CONTAINER["volumeMounts"]] == [
-        (_POD["volumes"][0]["name"], home)
+    mounted = {one["name"]: one["mountPath"] for one in _CONTAINER["volumeMounts"]}
+    assert mounted == {"data": home, "settings": _FOLDER}
+    assert _POD["volumes"] == [
+        {"name": "data", "emptyDir": {}},
+        {"name": "settings", "configMap": {"name": settings["metadata"]["name"]}},
     ]
     for service in _SERVERS.values():
-        ((name, path),) = [text.split(":") for text in service["volumes"]]
-        assert (name in _COMPOSE["volumes"], path) == (True, home)
+        kept, *shown = [text.split(":") for text in service["volumes"]]
+        assert (kept[0] in _COMPOSE["volumes"], kept[1]) == (True, home)
+        assert shown == [["./prowess.toml", f"{_FOLDER}/prowess.toml", "ro"], ["./skills", "/skills", "ro"]]
+
+
+def test_settings_are_found_and_name_the_skills_of_the_image(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```dockerfile\n(.*?)```", _PAGE, re.DOTALL)
+    named = {service["environment"]["PROWESS_CONFIG"] for service in _SERVERS.values()}
+    named |= {one["value"] for one in _CONTAINER["env"] if one["name"] == "PROWESS_CONFIG"}
+    assert named == set(re.findall(r"PROWESS_CONFIG=(\S+)", example)) == {f"{_FOLDER}/prowess.toml"}
+    file = tmp_path / "prowess.toml"
+    for text in (_OBJECTS["ConfigMap"]["data"]["prowess.toml"], *re.findall(r"```toml\n(.*?)```", _PAGE, re.DOTALL)):
+        file.write_text(text, "utf-8")
+        settings = load_settings(config=str(file), environ={"HOME": str(tmp_path)}, working_folder=str(tmp_path))
+        assert [f"COPY skills {folder}" in example for folder in settings.extra_directories] == [True]
 
 
 @pytest.mark.parametrize("rights", [_CONTAINER["securityContext"], _POD["securityContext"]], ids=["container", "pod"])
