@@ -27,6 +27,8 @@ _VALUES = st.sampled_from(
             "x  ",
             "a\\b",
             "...",
+            "[x]",
+            "[ a b,c-1 , \"d, 'e'\",'f: g' ]",
         ),
         *('"q"', '"q \\" r"', '"\\\\"', '"a # b"', '"a: b"', '"x" ', "'s'", "'it''s'", "'a: b'", '"a\'b"', "'a\"b'"),
     ]
@@ -42,7 +44,20 @@ _RISKY_VALUES = st.sampled_from(
             "v #x",
             "-x",
             "- x",
-            "[a]",
+            "[]",
+            "[a",
+            "[a]]",
+            "[a,]",
+            "[a: b]",
+            "[a #b]",
+            "[[a]]",
+            "['a'b]",
+            '["a" "b"]',
+            "['it''s']",
+            "[-a]",
+            "[ - a]",
+            "[é]",
+            "['é']",
             "{a: b}",
             "*a",
             "&a b",
@@ -57,7 +72,12 @@ _RISKY_VALUES = st.sampled_from(
     ]
 )
 _ENTRIES = st.builds("{}: {}".format, _KEYS, _VALUES)
-_CHILDREN = st.builds("  {}: {}".format, _KEYS, _VALUES) | st.builds("  - {}".format, _VALUES)
+_GRANDCHILDREN = st.builds("    {}: {}".format, _KEYS, _VALUES) | st.builds("    - {}".format, _VALUES)
+_CHILDREN = st.one_of(
+    st.builds("  {}: {}".format, _KEYS, _VALUES),
+    st.builds("  - {}".format, _VALUES),
+    st.builds("  {}:\n{}".format, _KEYS, st.lists(_GRANDCHILDREN, min_size=1, max_size=3).map("\n".join)),
+)
 _ODD_LINES = st.one_of(
     st.builds("{}: {}".format, _KEYS, _RISKY_VALUES),
     st.builds("{}:".format, _KEYS),
@@ -138,10 +158,12 @@ def test_whatever_the_short_cut_accepts_the_full_reader_reads_the_same(text: str
 def test_key_of_a_plain_text_is_found_where_the_full_reader_sees_it(text: str) -> None:
     plain = parse_plain_yaml(text)
     if plain:
-        places = locate_keys(text)
-        found = {key: find_plain_key(text, key) for key in [*plain, "none", "c", "foo"]}
-        assert found == {key: places[key,][0] - 1 if key in plain else None for key in found}
-        assert {places[key,][1] for key in plain} == {1}
+        places = {path: (line - 1, column - 1) for path, (line, column) in locate_keys(text).items()}
+        paths = [path for path in places if len(path) <= 2 and all(isinstance(key, str) for key in path)]
+        assert {path: find_plain_key(text, *map(str, path)) for path in paths} == {path: places[path] for path in paths}
+        assert [find_plain_key(text, "none"), *(find_plain_key(text, key, "none") for key in plain)].count(None) > len(
+            plain
+        )
 
 
 @pytest.mark.slow
@@ -178,6 +200,13 @@ def test_short_cut_agrees_on_values_of_any_signs(text: str) -> None:
         ("a: \"say \\\"hi\\\" \\\\\"\nb: 'it''s'\n", {"a": 'say "hi" \\', "b": "it's"}),
         ("a:\nb: x\n", {"a": "", "b": "x"}),
         ("tags:\n  - a\n  - b c\n", {"tags": ["a", "b c"]}),
+        ("tags: [a, b-c d , \"e, f\",'g: h' ]\n", {"tags": ["a", "b-c d", "e, f", "g: h"]}),
+        ("m:\n  a: [x]\n  b: c\n", {"m": {"a": ["x"], "b": "c"}}),
+        (
+            "m:\n  a:\n    b: c\n    d: [e]\n  f:\n      - g\n      - h\n  i: j\nk: l\n",
+            {"m": {"a": {"b": "c", "d": ["e"]}, "f": ["g", "h"], "i": "j"}, "k": "l"},
+        ),
+        ("m:\n  a:\nb: c\n", {"m": {"a": ""}, "b": "c"}),
         ("tags:\n- a\n- b\nx: y\n", {"tags": ["a", "b"], "x": "y"}),
         ('metadata:\n  author: me\n  version: "1"\n', {"metadata": {"author": "me", "version": "1"}}),
         ("d: >\n  one\n  two\nn: x\n", {"d": "one two\n", "n": "x"}),
@@ -202,7 +231,12 @@ def test_plain_documents_are_read_by_the_short_cut(text: str, expected: YamlMap 
         pytest.param('a: "\\n"\n', id="rare escape"),
         pytest.param('a: "b" c\n', id="text after quotes"),
         pytest.param('a: ""\n', id="empty quotes"),
-        pytest.param("a: [b]\n", id="flow list"),
+        pytest.param("a: []\n", id="empty list"),
+        pytest.param("a: [b, [c]]\n", id="list in a list"),
+        pytest.param("a: [b: c]\n", id="map in a list in brackets"),
+        pytest.param("a: [b,\n  c]\n", id="list on two lines"),
+        pytest.param("a: [b] c\n", id="text after a list in brackets"),
+        pytest.param("a: ['it''s']\n", id="doubled quotes in a list"),
         pytest.param("a: {b: c}\n", id="flow map"),
         pytest.param("a: &b c\n", id="anchor"),
         pytest.param("a: *b\n", id="alias"),
@@ -210,7 +244,13 @@ def test_plain_documents_are_read_by_the_short_cut(text: str, expected: YamlMap 
         pytest.param("a: @b\n", id="reserved sign"),
         pytest.param("a: b\na: c\n", id="doubled key"),
         pytest.param("m:\n  a: b\n  a: c\n", id="doubled key in a map"),
-        pytest.param("m:\n  a:\n    b: c\n", id="two levels"),
+        pytest.param("m:\n  a:\n    b:\n      c: d\n", id="three levels"),
+        pytest.param("m:\n  a:\n  - b\n", id="list below a key without an indent"),
+        pytest.param("m:\n  a:\n    b: c\n   d: e\n", id="uneven indent far in"),
+        pytest.param("m:\n  a:\n    b: c\n    b: d\n", id="doubled key far in"),
+        pytest.param("m:\n  a:\n    b: c\n    - d\n", id="list and map at once far in"),
+        pytest.param("m:\n  a:\n    b\n", id="text on a line of its own far in"),
+        pytest.param("m:\n  a: b\n    c: d\n", id="child of a value far in"),
         pytest.param("m:\n  - a: b\n", id="map in a list"),
         pytest.param("m:\n  a: b\n  - c\n", id="list and map at once"),
         pytest.param("m:\n  a: b\n   c: d\n", id="uneven indent"),

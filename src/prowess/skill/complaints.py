@@ -52,9 +52,9 @@ class Complaints:
         self.add(code, message, severity=severity, line=line, column=column, remedy=remedy)
 
     def _locate(self, path: tuple[str, ...]) -> tuple[int, int]:
-        if self.places is None and len(path) == 1:
-            line = find_plain_key(self.text, path[0])
-            return self.first_line + (line or 0), 1
+        if self.places is None and len(path) <= 2:
+            line, column = find_plain_key(self.text, *path) or find_plain_key(self.text, *path[:1]) or (0, 0)
+            return self.first_line + line, column + 1
         if self.places is None:
             self.places = locate_keys(self.text, first_line=self.first_line)
         known = (self.places[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.places)
