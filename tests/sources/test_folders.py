@@ -310,6 +310,37 @@ def test_policy_that_follows_no_link_says_so_for_each(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.requirement("J5", "R106")
+def test_links_count_against_the_bound_of_folders(tmp_path: Path) -> None:
+    root = draw(tmp_path / "root", "a")
+    for number in range(30):
+        (root / f"link{number:02}").symlink_to("missing")
+    found = scan(root, limits=Limits(max_folders=10))
+    assert (relatives(found), found.links) == ([], 10)
+    assert codes(found.problems) == ["link-not-followed"] * 10 + ["scan-too-many-folders"]
+
+
+@pytest.mark.requirement("J5")
+def test_links_and_misnamed_files_beyond_a_hundred_are_summed_up(tmp_path: Path) -> None:
+    root = draw(tmp_path / "root", "a")
+    for number in range(120):
+        (root / f"link{number:03}").symlink_to("missing")
+        (root / f"folder{number:03}").mkdir()
+        (root / f"folder{number:03}" / "skill.md").touch()
+    found = scan(root)
+    assert relatives(found) == ["a"]
+    assert codes(found.problems) == [
+        *["link-not-followed"] * 100,
+        *["skill-md-misnamed"] * 100,
+        "link-not-followed",
+        "skill-md-misnamed",
+    ]
+    assert [(one.message, one.path) for one in found.problems[-2:]] == [
+        (f"20 more links below {root}", str(root)),
+        (f"20 more misnamed files below {root}", str(root)),
+    ]
+
+
 @pytest.mark.requirement("J5")
 @pytest.mark.parametrize(
     ("target", "words"),

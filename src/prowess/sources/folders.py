@@ -6,6 +6,7 @@ one listing and a thousand look-ups. The order of the results depends on names a
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ __all__ = ["SKILL_MD", "Candidate", "Findings", "scan_folder"]
 
 SKILL_MD = "SKILL.md"
 
+_MOST_ODDITIES = 100
+"""How many links, and how many misnamed files, of one root are told of one by one."""
 _SKIPPED = frozenset({".git", "node_modules"})
 _OWN_SOURCES = frozenset({SourceKind.USER, SourceKind.AGENTS, SourceKind.CONFIG, SourceKind.CORE})
 _EXACT_NAMES = os.path.normcase("A") == "A" and not os.path.exists(__file__.upper())
@@ -92,6 +95,9 @@ class _Search:
     visit: Callable[[Candidate], None]
     too_deep: int = 0
     asked: int = 0
+    """How many folders, links and misnamed files were looked at."""
+    oddities: Counter[str] = field(default_factory=Counter[str])
+    """How many Problems with links and misnamed files there are, by their codes."""
 
     def run(self) -> None:
         root = self.source.root
@@ -110,6 +116,7 @@ class _Search:
         if self.too_deep:
             message = f"{self.too_deep} folders below {show_path(root)} are deeper than {self.limits.max_depth} levels"
             self._report("scan-too-deep", message, root)
+        self._sum_up_oddities(root)
 
     def _is_there(self, root: str) -> bool:
         """Whether the root is a folder; report if it should be one."""
@@ -184,6 +191,9 @@ class _Search:
             self._report_failure(path, error)
             return []
         for entry in sorted(odd, key=lambda entry: entry.name):
+            self.asked += 1
+            if self.asked > self.limits.max_folders:
+                break
             self._note_oddity(folder, entry)
         names.sort()
         return [name for name in names if name not in _SKIPPED]
@@ -199,7 +209,7 @@ class _Search:
             self._follow(f"{folder.path}/{entry.name}", relative)
         elif entry.name != SKILL_MD:
             message = f"{show_path(folder.path)} has a {show_path(entry.name)}, but no SKILL.md"
-            self._report("skill-md-misnamed", message, folder.path, severity=Severity.WARNING)
+            self._report_oddity("skill-md-misnamed", message, folder.path, severity=Severity.WARNING)
 
     def _take(self, path: str, relative: str, real: str) -> bool:
         """Note the folder if it has a SKILL.md; say whether it needs no further search."""
@@ -252,7 +262,7 @@ class _Search:
             self.findings.loose = True
         else:
             return
-        self._report("link-not-followed", f"{show_path(path)} {why}", path)
+        self._report_oddity("link-not-followed", f"{show_path(path)} {why}", path)
 
     def _may_lead_to(self, real: str) -> bool:
         if self.source.kind in _OWN_SOURCES:
@@ -260,6 +270,18 @@ class _Search:
         project = self.source.project or self.source.root
         inside = (find_real_path(project), *self.known_roots)
         return any(root is not None and is_below(real, root) for root in inside)
+
+    def _report_oddity(self, code: str, message: str, path: str, *, severity: Severity | None = None) -> None:
+        self.oddities[code] += 1
+        if self.oddities[code] <= _MOST_ODDITIES:
+            self._report(code, message, path, severity=severity)
+
+    def _sum_up_oddities(self, root: str) -> None:
+        for code, word in (("link-not-followed", "links"), ("skill-md-misnamed", "misnamed files")):
+            rest = self.oddities[code] - _MOST_ODDITIES
+            if rest > 0:
+                message = f"{rest:,} more {word} below {show_path(root)}"
+                self._report(code, message, root, severity=Severity.WARNING)
 
     def _report(self, code: str, message: str, path: str, *, severity: Severity | None = None) -> None:
         self.findings.problems.append(make_problem(code, message, path=show_path(path), severity=severity))
