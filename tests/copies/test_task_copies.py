@@ -10,6 +10,7 @@ import pytest
 
 from prowess.copies.plan import Place, SyncPlan
 from prowess.copies.task_copies import TaskCopies, remove_dead_tasks
+from tests.copies.owned import small_disk
 from tests.copies.parts import Workplace, contents, make_skill, names, skill_of
 from tests.skills_on_disk import write_skill
 
@@ -142,3 +143,19 @@ def test_task_of_another_process_stays_until_that_ends(
     if end is not None:
         remove_dead_tasks(place.versions)
     assert _left(place) == (set(), set())
+
+
+@pytest.mark.slow
+def test_task_whose_copies_cannot_be_removed_is_logged_and_hinders_no_other(
+    place: Workplace, caplog: pytest.LogCaptureFixture
+) -> None:
+    command = [sys.executable, "-c", _HOLDING, place.layout.home]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "here\n"
+        child.kill()
+    folder = Path(place.layout.task("task-1", user="local").folder)
+    folder.rmdir()
+    with small_disk(folder, size="1m"):
+        assert remove_dead_tasks(place.versions) == ()
+    assert "is a disk of its own" in caplog.text

@@ -8,6 +8,7 @@ from prowess.copies.layout import Layout, RootPlace
 from prowess.copies.occupancy import Occupancy, taking_over
 from prowess.copies.roots import CopyRoot
 from prowess.copies.versions import Versions
+from prowess.errors import WorldError
 from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.names import is_standard_name
 from prowess.skill.skill import Skill
@@ -58,7 +59,7 @@ def remove_dead_tasks(versions: Versions) -> tuple[str, ...]:
         place = versions.layout.task_of_folder(name)
         try:
             released += _remove_if_dead(versions.layout, place, CopyRoot(place, versions))
-        except OSError as error:
+        except (OSError, WorldError) as error:
             _LOG.warning("the copies of the task '%s' cannot be removed: %s", name, error)
     return tuple(released)
 

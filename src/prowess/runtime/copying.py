@@ -24,7 +24,7 @@ from prowess.copies.user_folders import ensure_user_folders
 from prowess.copies.versions import Pin, Versions
 from prowess.copies.workshop import GRACE_SECONDS
 from prowess.disclosure.agreed_files import SkillChanged
-from prowess.errors import BrokenSkill
+from prowess.errors import BrokenSkill, WorldError
 from prowess.settings import Settings
 from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.problems import Problem, make_problem
@@ -180,7 +180,7 @@ class Copying:
         try:
             self.versions.clean_staging()
             tidy_copies(self.versions, held=self.store.held_digests)
-        except OSError as error:
+        except (OSError, WorldError) as error:
             _LOG.warning("what was left over among the copies cannot be cleared away: %s", error)
 
     def _let_go(self, released: Sequence[str], root: CopyRoot) -> None:
