@@ -114,11 +114,35 @@ def test_folder_without_any_skill_is_refused(home: Home, personal: PersonalSkill
             _bring(personal, "empty", extent)
 
 
-def test_links_to_other_skills_are_not_followed(home: Home, personal: PersonalSkills) -> None:
+def _failures(outcomes: tuple[Change | Failure, ...]) -> list[tuple[str, str]]:
+    return [(one.place, one.error.message) for one in outcomes if isinstance(one, Failure)]
+
+
+def test_links_to_other_skills_are_not_followed_and_told_of(home: Home, personal: PersonalSkills) -> None:
     write_skill(home.project / "skills", "alpha")
     (home.project / "skills" / "out").symlink_to(write_skill(home.path / "private", "secret"))
-    _bring(personal, "skills", Extent.ALL)
+    outcomes = _bring(personal, "skills", Extent.ALL)
     assert personal.names() == ("alpha",)
+    assert _failures(outcomes) == [("out", "out is a link; the policy follows none")]
+
+
+def test_links_that_hide_no_skill_are_no_failures(home: Home, personal: PersonalSkills) -> None:
+    write_skill(home.project / "skills", "alpha")
+    (home.project / "skills" / "again").symlink_to("alpha")
+    (home.project / "skills" / "nowhere").symlink_to("missing")
+    (home.project / "skills" / "home").symlink_to(home.path)
+    assert _failures(_bring(personal, "skills", Extent.ALL)) == []
+
+
+def test_misnamed_skills_are_told_of(home: Home, personal: PersonalSkills, repository: Path) -> None:
+    (repository / "skills/beta/SKILL.md").rename(repository / "skills/beta/Skill.md")
+    _commit(repository)
+    for place, beta in ((f"git+{repository}", "skills/beta"), (str(repository / "skills"), "beta")):
+        outcomes = _bring(personal, place, Extent.ALL)
+        assert personal.names() == ("alpha",)
+        assert _failures(outcomes) == [(beta, f"{beta} has a Skill.md, but no SKILL.md")]
+    misnamed = str(repository / "skills/beta")
+    assert _failures(_bring(personal, misnamed, Extent.ALL)) == [(".", ". has a Skill.md, but no SKILL.md")]
 
 
 # From git
@@ -281,6 +305,20 @@ def test_host_that_never_answers_is_given_up(home: Home) -> None:
             fetched(address, Layout(str(home.prowess)), "ann", timeout_seconds=1),
         ):
             pytest.fail("nothing was fetched")
+
+
+def test_server_that_never_ends_what_it_says_is_given_up(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ssh").write_text("#!/bin/sh\nhead -c 3000000 /dev/zero >&2\nexec sleep 60\n")
+    (tmp_path / "ssh").chmod(0o755)
+    monkeypatch.setenv("GIT_SSH_COMMAND", str(tmp_path / "ssh"))
+    address = parse_git_address("ssh://example.org/a.git", base="/")
+    with (
+        pytest.raises(WorldError, match="the server says too much"),
+        fetched(address, Layout(str(home.prowess)), "ann", timeout_seconds=30),
+    ):
+        pytest.fail("nothing was fetched")
 
 
 def test_repository_that_is_too_large_is_given_up(home: Home, repository: Path) -> None:

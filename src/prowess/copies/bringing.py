@@ -12,6 +12,7 @@ from prowess.copies.incoming import NO_SKILL, find_skills_below, locate_skill
 from prowess.copies.personal import Change, ChangeStatus, PersonalSkills
 from prowess.errors import BrokenSkill, NotFound, ProwessError, Refused
 from prowess.policy import Limits, Reading
+from prowess.skill.problems import Problem
 from prowess.sources.source import show_path
 
 __all__ = ["Extent", "Failure", "Judge", "bring_skills", "update_skill"]
@@ -36,7 +37,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A skill that was not brought, while others were."""
+    """A skill that was not brought, or what hides some, while others were."""
 
     place: str
     error: ProwessError
@@ -88,14 +89,24 @@ def _bring(
         yield personal.add(folder, reading=judge.reading, limits=judge.limits, origin=origin)
         return
     found = find_skills_below(folder, limits=judge.limits)
-    if not found:
+    if not found.folders and not found.problems:
         raise BrokenSkill(f"{NO_SKILL} in or below {show_path(folder)}", problems=(), code="no-skill")
-    for one in found:
+    for problem in found.problems:
+        yield _name_failure(problem, folder)
+    for one in found.folders:
         inner = os.path.relpath(one, folder)
         try:
             yield personal.add(one, reading=judge.reading, limits=judge.limits, origin=_go_deeper(origin, one, inner))
         except ProwessError as error:
             yield Failure(show_path(inner), error)
+
+
+def _name_failure(problem: Problem, folder: str) -> Failure:
+    """Return what hides skills below a folder; where it is, is told as seen from there."""
+    shown = show_path(folder)
+    place = (problem.path or shown).removeprefix(shown).strip("/") or "."
+    message = problem.message.replace(f"{shown}/", "").replace(shown, ".")
+    return Failure(place, BrokenSkill(message, problems=(problem,), hint=problem.remedy, code=problem.code))
 
 
 def _go_deeper(origin: Origin, folder: str, inner: str) -> Origin:

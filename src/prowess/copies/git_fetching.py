@@ -28,6 +28,8 @@ TIMEOUT_SECONDS = 300
 MAX_FETCH_BYTES = 1 << 30
 """Of what git writes: packs, and then files."""
 _MAX_LISTING_BYTES = 20_000_000
+_MAX_COMPLAINT_BYTES = 1 << 20
+"""Of what git says besides; a server may have it say anything, for as long as it likes."""
 _KEPT_VARIABLES = ("GIT_SSH", "GIT_SSL", "GIT_HTTP", "GIT_CONFIG")
 """How a user reaches hosts. Other variables of git's would point it to another repository."""
 _SAFE = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "protocol.version=2")
@@ -125,7 +127,7 @@ class _Git:
             except FileNotFoundError as error:
                 raise WorldError("git is not installed", hint="install git, or give a folder instead") from error
             try:
-                self._wait(process, output.fileno())
+                self._wait(process, output.fileno(), complaints.fileno())
             finally:
                 _end(process)
             if process.returncode != 0:
@@ -137,12 +139,14 @@ class _Git:
                 raise self._failed("it has too many files")
             return said
 
-    def _wait(self, process: "subprocess.Popen[bytes]", output: int) -> None:
+    def _wait(self, process: "subprocess.Popen[bytes]", output: int, complaints: int) -> None:
         while True:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_POLL_SECONDS)
             if os.fstat(output).st_size > _MAX_LISTING_BYTES:
                 raise self._failed("it has too many files")
+            if os.fstat(complaints).st_size > _MAX_COMPLAINT_BYTES:
+                raise self._failed("the server says too much")
             if _measure(os.path.join(self.folder, ".git"), self.max_bytes) > self.max_bytes:
                 raise self._failed(f"it is larger than {self.max_bytes:,} bytes")
             if process.returncode is not None:

@@ -3,6 +3,7 @@
 import os
 import re
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from prowess.catalog.validation import check_skill
 from prowess.copies.disk_failures import telling
@@ -17,7 +18,15 @@ from prowess.sources.heads import read_head
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import Source, show_path
 
-__all__ = ["NO_SKILL", "StagedSkill", "find_skills_below", "is_folder_name", "locate_skill", "stage_skill"]
+__all__ = [
+    "NO_SKILL",
+    "SkillsBelow",
+    "StagedSkill",
+    "find_skills_below",
+    "is_folder_name",
+    "locate_skill",
+    "stage_skill",
+]
 
 NO_SKILL = 'No valid SKILL.md with "name" frontmatter'
 _UNFIT = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')
@@ -49,10 +58,30 @@ def locate_skill(path: str) -> str:
     return real
 
 
-def find_skills_below(folder: str, *, limits: Limits) -> tuple[str, ...]:
-    """Return the folders of all skills at or below a folder. No link is followed."""
+class SkillsBelow(NamedTuple):
+    """The folders of all skills at or below a folder."""
+
+    folders: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    """Why others are not among them."""
+
+
+def find_skills_below(folder: str, *, limits: Limits) -> SkillsBelow:
+    """Find the skills at or below a folder, whose path has no links. No link is followed.
+
+    One that leads to none of them, or to one that is found by itself, is no Problem.
+    """
     found = scan_folder(Source(SourceKind.USER, folder, links=Links.SKIP), limits=limits)
-    return tuple(candidate.folder for candidate in found.candidates)
+    folders = tuple(candidate.folder for candidate in found.candidates)
+    known = frozenset(folders)
+    return SkillsBelow(folders, tuple(one for one in found.problems if not _is_harmless_link(one, known)))
+
+
+def _is_harmless_link(problem: Problem, folders: frozenset[str]) -> bool:
+    if problem.code != "link-not-followed" or problem.path is None or not os.path.islink(problem.path):
+        return False
+    real = find_real_path(problem.path)
+    return real is None or real in folders or not os.path.lexists(os.path.join(real, SKILL_MD))
 
 
 def stage_skill(source: str, staging: str, *, origin: Origin, reading: Reading, limits: Limits) -> StagedSkill:
@@ -135,7 +164,7 @@ def _where_to_look(origin: Origin) -> str:
 
 
 def _no_skill(source: str, origin: Origin, limits: Limits) -> BrokenSkill:
-    below = [os.path.relpath(folder, source) for folder in find_skills_below(source, limits=limits)]
+    below = [os.path.relpath(folder, source) for folder in find_skills_below(source, limits=limits).folders]
     hint = "give the folder that holds the SKILL.md"
     if below:
         shown = ", ".join(show_path(path) for path in below[:5]) + (" …" if len(below) > 5 else "")
