@@ -11,13 +11,16 @@ __all__ = ["README", "place_comparison", "render_comparison_block", "write_compa
 Figures = dict[str, dict[str, Any]]
 README = PROJECT_ROOT / "README.md"
 BEGIN, END = "<!-- comparison: made by bench.summary -->", "<!-- /comparison -->"
-MOST_PEERS = 8
+BEST, QUICKEST = 4, 4
+"""How many peers at the top of each order have a row; those with nasty skills, and those that list them."""
 SKILLS = "1000"
 _RESULTS = "bench/RESULTS.md"
+_CALLS = {"first prompt": "first catalog text, ms", "prompt": "a later one, ms", "activate": "activate, ms"}
+"""What a conversation asks for, by the name that it has in the figures."""
 
 
 def render_comparison_block(figures: Figures) -> str:
-    """Return a table of Prowess, the best peers and the median one, with what was measured.
+    """Return a table of Prowess, the best peers and the median one, with who is shown and what was measured.
 
     Empty where the nasty skills or discovery were not measured: half a comparison is none.
     """
@@ -26,7 +29,8 @@ def render_comparison_block(figures: Figures) -> str:
         return ""
     columns = _measure_columns(figures)
     names = sorted((name for name in readers if name != "prowess"), key=lambda name: (-readers[name]["good"], name))
-    shown = ["prowess", *_choose(names, columns)]
+    good = {name: row["good"] for name, row in readers.items()}
+    shown = ["prowess", *_choose(names, good, columns)]
     rows = [
         (_name(name, figures), *(_render(column.get(name), columns, key) for key, column in columns.items()))
         for name in shown
@@ -41,6 +45,10 @@ def render_comparison_block(figures: Figures) -> str:
     )
     day = f", {' and '.join(dates)}" if dates else ""
     told = (
+        f"`-`: it has no such call that could be measured. Of {len(names)} peers the {BEST} are shown that treat most nasty"
+        f" skills well, with all that equal the last of them, and the {QUICKEST} that list skills the quickest; the last row is"
+        " of all that were measured. The first catalog text is made once in a process, a later one while nothing has"
+        " changed.\n\n"
         f"Measured by `make bench`{day}: the [nasty skills]({_RESULTS}#compatibility),"
         f" [discovery]({_RESULTS}#discovery), [what a conversation asks"
         f" for]({_RESULTS}#prompt-activation-and-reading), and [all the rest]({_RESULTS})."
@@ -65,18 +73,17 @@ def _measure_columns(figures: Figures) -> dict[str, dict[str, float]]:
         "list 1,000 skills cold, ms": {name: value * 1_000 for name, value in seconds.items()},
         "peak MB": {name: value / 1_024 for name, value in memory.items()},
     }
-    for kind, title in {"first prompt": "catalog's text, ms", "activate": "activate, ms"}.items():
+    for kind, title in _CALLS.items():
         columns[title] = {name: row[kind] * 1_000 for name, row in calls.items() if row.get(kind) is not None}
     return {title: column for title, column in columns.items() if column}
 
 
-def _choose(names: list[str], columns: dict[str, dict[str, float]]) -> list[str]:
-    """The best with nasty skills and the quickest, as many as fit; in the order of the former."""
+def _choose(names: list[str], good: dict[str, int], columns: dict[str, dict[str, float]]) -> list[str]:
+    """The best with nasty skills, with all that equal the last of them, and the quickest; in the order of `names`."""
     quick = columns.get("list 1,000 skills cold, ms", {})
     by_speed = sorted((name for name in names if name in quick), key=quick.__getitem__)
-    half = [*names[: MOST_PEERS // 2], *by_speed[: MOST_PEERS // 2]]
-    chosen = set(list(dict.fromkeys([*half, *names]))[:MOST_PEERS])
-    return [name for name in names if name in chosen]
+    enough = min((good[name] for name in names[:BEST]), default=0)
+    return [name for name in names if good[name] >= enough or name in by_speed[:QUICKEST]]
 
 
 def _name(name: str, figures: Figures) -> str:

@@ -36,7 +36,10 @@ _FIGURES: dict[str, dict[str, Any]] = {
     },
     "use": {
         "about": _OLD,
-        "seconds": {"prowess": {"first prompt": 0.002, "activate": 0.003}, "small": {"first prompt": 0.5}},
+        "seconds": {
+            "prowess": {"first prompt": 0.002, "prompt": 0.00025, "activate": 0.003},
+            "small": {"first prompt": 0.5},
+        },
     },
     "sections": {"Discovery": _STAMP, "Copies": {**_STAMP, "failed": _RUN}, "Prompt, activation and reading": _OLD},
 }
@@ -71,15 +74,26 @@ def test_discovery_names_the_fastest_and_the_median() -> None:
 
 
 def test_comparison_has_ours_the_peers_and_the_median() -> None:
-    titles = "nasty skills treated well, of 10 | list 1,000 skills cold, ms | peak MB | catalog's text, ms"
+    titles = "nasty skills treated well, of 10 | list 1,000 skills cold, ms | peak MB | first catalog text, ms"
     assert render_comparison_block(_FIGURES).splitlines()[:6] == [
-        f"|  | {titles} | activate, ms |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-        "| **Prowess** 1.2.3 | 9 | 40 (1.0x) | 30 | 2.0 | 3.0 |",
-        "| small 6.7 | 6 | 400 (10.0x) | 20 | 500 | - |",
-        "| quick 4.5 | 4 | 20 (0.5x) | 40 | - | - |",
-        "| median of 2 peers | 5 | 210 (5.2x) | 30 | 500 | - |",
+        f"|  | {titles} | a later one, ms | activate, ms |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| **Prowess** 1.2.3 | 9 | 40 (1.0x) | 30 | 2.0 | 0.25 | 3.0 |",
+        "| small 6.7 | 6 | 400 (10.0x) | 20 | 500 | - | - |",
+        "| quick 4.5 | 4 | 20 (0.5x) | 40 | - | - | - |",
+        "| median of 2 peers | 5 | 210 (5.2x) | 30 | 500 | - | - |",
     ]
+
+
+def test_comparison_leaves_out_no_peer_that_is_as_good_as_one_that_it_shows() -> None:
+    good = {"prowess": 9, "a": 8, "b": 7, "c": 7, "d": 6, "e": 6, "f": 6, "g": 5, "h": 5}
+    readers = {name: {"good": count} for name, count in good.items()}
+    seconds = {"1000": {"prowess": 0.1, "a": 0.2, "b": 0.3, "c": 0.4, "f": 0.5, "g": 0.6}}
+    block = render_comparison_block(
+        {"compatibility": {"kinds": 10, "readers": readers}, "discovery": {"seconds": seconds}}
+    )
+    shown = [line.split(" | ")[0].removeprefix("| ") for line in block.splitlines() if line.startswith("| ")]
+    assert shown[3:-1] == ["a", "b", "c", "d", "e", "f"]
 
 
 def test_readme_says_what_the_figures_say() -> None:
