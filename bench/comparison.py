@@ -45,10 +45,10 @@ def render_comparison_block(figures: Figures) -> str:
     )
     day = f", {' and '.join(dates)}" if dates else ""
     told = (
-        f"`-`: it has no such call that could be measured. Of {len(names)} peers the {BEST} are shown that treat most nasty"
-        f" skills well, with all that equal the last of them, and the {QUICKEST} that list skills the quickest; the last row is"
-        " of all that were measured. The first catalog text is made once in a process, a later one while nothing has"
-        " changed.\n\n"
+        f"`-`: it has no such call that could be measured. Of {len(names)} peers the {BEST} are shown that treat most"
+        f" nasty skills well, with all that equal the last of them, and the {QUICKEST} that list skills the quickest;"
+        " the last row is of all that were measured. The first catalog text is made once in a process, a later one"
+        " while nothing has changed.\n\n"
         f"Measured by `make bench`{day}: the [nasty skills]({_RESULTS}#compatibility),"
         f" [discovery]({_RESULTS}#discovery), [what a conversation asks"
         f" for]({_RESULTS}#prompt-activation-and-reading), and [all the rest]({_RESULTS})."
