@@ -334,8 +334,24 @@ def test_link_that_leads_out_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("canary")
     os.remove(tmp_path / "pdf" / "SKILL.md")
     os.symlink("../secret", tmp_path / "pdf" / "SKILL.md")
-    with pytest.raises(BrokenSkill, match="resource not found"):
+    with pytest.raises(BrokenSkill) as caught:
         read_instructions(skill, files=(), limit_bytes=_LIMIT)
+    assert caught.value.message == "skill 'pdf': SKILL.md: Access denied"
+    assert caught.value.hint.startswith("the way leads out of the skill")
+
+
+def test_obstacle_to_reading_is_named_for_what_it_is(tmp_path: Path) -> None:
+    skill = _skill(write_skill(tmp_path, "pdf"))
+    path = tmp_path / "pdf" / "SKILL.md"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(BrokenSkill, match=r"SKILL\.md: Not a file$"):
+        read_instructions(skill, files=(), limit_bytes=_LIMIT)
+    path.rmdir()
+    path.symlink_to("SKILL.md")
+    with pytest.raises(BrokenSkill, match=r"SKILL\.md: Unable to read resource$") as caught:
+        read_instructions(skill, files=(), limit_bytes=_LIMIT)
+    assert caught.value.hint.startswith("its links lead from one to the next")
 
 
 # The summary of the folder

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from prowess.disclosure.agreed_files import SkillChanged
 from prowess.disclosure.resources import (
     MAX_BINARY_BYTES,
     MAX_READ_BYTES,
@@ -25,7 +26,7 @@ from prowess.policy import BinaryResources, Limits, SourceKind
 from prowess.skill.digest import FileKind, SkillFile
 from prowess.skill.manifest import Manifest
 from prowess.skill.skill import Skill
-from prowess.sources.skill_files import list_skill_files
+from prowess.sources.skill_files import list_skill_files, read_skill_files
 from tests.skills_on_disk import write_skill
 from tests.sources.building import make_socket
 from tests.sources.swapping import swapping
@@ -378,6 +379,33 @@ def test_text_is_read_up_to_the_hard_cap_only(skill: Skill) -> None:
     last = _read(skill, "log.txt", lines=LineRange(lines_in_cap))
     assert (last.content.split("\n")[0] + "\n", last.truncated) == (line.decode(), True)
     assert _refusal(skill, "log.txt", lines=LineRange(lines_in_cap + 1))[0] == "no-such-line"
+
+
+def test_file_beyond_the_hard_cap_is_held_to_what_was_agreed_to_its_end(skill: Skill) -> None:
+    path = Path(skill.folder, "log.txt")
+    path.write_bytes(b"line\n" * (MAX_READ_BYTES // 4))
+    Path(skill.folder, "link.txt").symlink_to("log.txt")
+    files = read_skill_files(skill.folder).files
+
+    def read(name: str) -> Resource:
+        return read_resource(skill, name, limit_bytes=_LIMIT, binary=BinaryResources.BASE64, files=files)
+
+    assert (read("log.txt").size, read("link.txt").size) == (path.stat().st_size, path.stat().st_size)
+    with path.open("rb+") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"!")
+    for name in ("log.txt", "link.txt"):
+        with pytest.raises(SkillChanged):
+            read(name)
+
+
+def test_file_that_became_a_tebibyte_is_found_changed_at_once(skill: Skill) -> None:
+    path = Path(skill.folder, "log.txt")
+    path.write_bytes(b"line\n" * (MAX_READ_BYTES // 4))
+    files = read_skill_files(skill.folder).files
+    os.truncate(path, 1 << 40)
+    with pytest.raises(SkillChanged):
+        read_resource(skill, "log.txt", limit_bytes=_LIMIT, binary=BinaryResources.BASE64, files=files)
 
 
 @pytest.mark.requirement("R106")

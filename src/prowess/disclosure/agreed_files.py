@@ -6,7 +6,7 @@ from prowess.errors import WorldError
 from prowess.skill.digest import FileKind, SkillFile
 from prowess.skill.skill import Skill
 
-__all__ = ["SkillChanged", "check_bytes"]
+__all__ = ["SkillChanged", "check_bytes", "find_most_bytes"]
 
 
 class SkillChanged(WorldError):
@@ -17,7 +17,15 @@ class SkillChanged(WorldError):
 
 def check_bytes(skill: Skill, sha256: str, *, path: bytes, files: Sequence[SkillFile]) -> None:
     """Raise unless bytes of this hash are what the path had: its own, or any file's if a link leads to it."""
-    own = [file for file in files if file.path == path and file.kind is not FileKind.LINK]
-    expected = own or [file for file in files if file.kind is not FileKind.LINK]
-    if all(file.sha256 != sha256 for file in expected):
+    if all(file.sha256 != sha256 for file in _find_expected(path, files)):
         raise SkillChanged(f"skill '{skill.name}' was changed while it was read", hint="try again")
+
+
+def find_most_bytes(path: bytes, *, files: Sequence[SkillFile]) -> int:
+    """Return how many bytes the path can have at most, if it has those that were agreed to."""
+    return max((file.size for file in _find_expected(path, files)), default=0)
+
+
+def _find_expected(path: bytes, files: Sequence[SkillFile]) -> list[SkillFile]:
+    own = [file for file in files if file.path == path and file.kind is not FileKind.LINK]
+    return own or [file for file in files if file.kind is not FileKind.LINK]

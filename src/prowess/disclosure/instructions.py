@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from prowess.disclosure.agreed_files import check_bytes
 from prowess.disclosure.arguments import substitute_arguments
 from prowess.disclosure.names import show_name
+from prowess.disclosure.refusals import HINTS, REFUSALS
 from prowess.errors import BrokenSkill, WorldError
 from prowess.skill.deception import strip_invisible
 from prowess.skill.digest import SkillFile
@@ -105,9 +106,9 @@ def _read(skill: Skill, limit: int) -> tuple[bytes, int, str]:
     file = open_beneath(skill.real, path=os.fsencode(SKILL_MD))
     if isinstance(file, Obstacle):
         raise BrokenSkill(
-            f"skill '{skill.name}': {SKILL_MD}: resource not found",
+            f"skill '{skill.name}': {SKILL_MD}: {REFUSALS[file][1].rstrip('.')}",
             problems=skill.problems,
-            hint="it may have been removed since it was found; look at the list of skills again",
+            hint=HINTS.get(file) or "it may have gone since it was found; look at the list of skills again",
             code="skill-md-unreadable",
         )
     kept: list[bytes] = []

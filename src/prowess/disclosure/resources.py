@@ -12,9 +12,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prowess.disclosure.agreed_files import check_bytes
+from prowess.disclosure.agreed_files import check_bytes, find_most_bytes
 from prowess.disclosure.line_ranges import ALL_LINES, LineRange, cut_text, parse_lines
 from prowess.disclosure.media_types import binary_type, text_type
+from prowess.disclosure.refusals import HINTS, REFUSALS
 from prowess.errors import ToolInputError
 from prowess.policy import BinaryResources
 from prowess.skill.digest import SkillFile
@@ -118,21 +119,22 @@ def read_resource(
 ) -> Resource:
     """Return one file of the skill; raise what its caller can act on if that cannot be done.
 
-    `files` are those of the digest that was agreed to: a file that is read whole must be one of them. Text is UTF-8
-    without NUL; it is cut at the limit, and the notice says so. Everything else is binary and returned whole or not at
-    all.
+    `files` are those of the digest that was agreed to: the file must be one of them, to its end. Text is UTF-8 without
+    NUL; it is cut at the limit, and the notice says so. Everything else is binary and returned whole or not at all.
     """
     plain = normalise_path(path)
     file = _open(skill, plain)
+    on_disk = plain.encode("utf-8", "surrogateescape")
     try:
         status = os.fstat(file)
         raw = _read_up_to(file, MAX_READ_BYTES + 1)
+        sha256 = _hash_whole(file, raw, most_bytes=find_most_bytes(on_disk, files=files)) if files else ""
     except OSError:
         raise _refuse(Obstacle.UNREADABLE, skill, plain) from None  # Its text could name a path of the host.
     finally:
         os.close(file)
-    if files and len(raw) <= MAX_READ_BYTES:
-        check_bytes(skill, hashlib.sha256(raw).hexdigest(), path=plain.encode("utf-8", "surrogateescape"), files=files)
+    if files:
+        check_bytes(skill, sha256, path=on_disk, files=files)
     size = len(raw) if len(raw) <= MAX_READ_BYTES else max(status.st_size, len(raw))
     raw = raw[:MAX_READ_BYTES]
     text_bytes = _find_text(raw, size)
@@ -177,6 +179,15 @@ def _read_up_to(file: int, limit: int) -> bytes:
         parts.append(part)
         limit -= len(part)
     return b"".join(parts)
+
+
+def _hash_whole(file: int, raw: bytes, *, most_bytes: int) -> str:
+    """Return the hash of a file whose beginning was read; if it has more than `most_bytes`, that of no file."""
+    whole, size = hashlib.sha256(raw), len(raw)
+    while MAX_READ_BYTES < size <= most_bytes and (part := os.read(file, _CHUNK)):
+        whole.update(part)
+        size += len(part)
+    return whole.hexdigest()
 
 
 def _find_text(raw: bytes, size: int) -> bytes | None:
@@ -227,23 +238,9 @@ def _make_binary(
     return Resource(path, base64.b64encode(raw).decode("ascii"), "base64", mime, size)
 
 
-_REFUSALS = {
-    Obstacle.MISSING: ("resource-not-found", "resource not found"),
-    Obstacle.ESCAPES: ("access-denied", "Access denied"),
-    Obstacle.NOT_A_FILE: ("not-a-file", "Not a file."),
-    Obstacle.UNREADABLE: ("resource-unreadable", "Unable to read resource."),
-    Obstacle.TOO_MANY_LINKS: ("resource-unreadable", "Unable to read resource."),
-}
-_HINTS = {
-    Obstacle.ESCAPES: "the way leads out of the skill; only files of the skill itself can be read",
-    Obstacle.UNREADABLE: "the system refuses it; go on without this file, or try once more",
-    Obstacle.TOO_MANY_LINKS: "its links lead from one to the next; go on without this file",
-}
-
-
 def _refuse(obstacle: Obstacle, skill: Skill, path: str) -> ToolInputError:
-    code, message = _REFUSALS[obstacle]
-    return _error(code, message, _HINTS.get(obstacle) or _name_others(skill, path))
+    code, message = REFUSALS[obstacle]
+    return _error(code, message, HINTS.get(obstacle) or _name_others(skill, path))
 
 
 def _name_others(skill: Skill, path: str) -> str:
