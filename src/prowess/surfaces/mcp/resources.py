@@ -92,7 +92,9 @@ class ResourceDesk:
                 self._hall.note_told(published.root(found[0]), visit.session.files(found[0]))
             return found is not None
 
-        if not await request.look(find):
+        with telling_faults():
+            is_found = await request.look(find)
+        if not is_found:
             raise no_such(f"No file is served at {params.uri[:500]}")
         if len(visit.subscribed) >= _MAX_SUBSCRIBED:
             raise no_such(f"at most {_MAX_SUBSCRIBED:,} addresses can be looked at; unsubscribe from others")

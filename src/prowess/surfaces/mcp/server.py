@@ -16,6 +16,7 @@ from mcp.server.subscriptions import ListenHandler
 from prowess.errors import ProwessError
 from prowess.runtime import Runtime
 from prowess.sources.mcp.wire import DIRECTORY_METHOD, EXTENSION, GET_METHOD, LIST_METHOD
+from prowess.surfaces.mcp.faults import telling_faults
 from prowess.surfaces.mcp.options import McpOptions
 from prowess.surfaces.mcp.prompts import PromptDesk
 from prowess.surfaces.mcp.requests import ClientContext
@@ -138,7 +139,8 @@ def _make_listener(hall: Hall) -> Any:
     ) -> types.SubscriptionsListenResult:
         visit = await hall.visit(ctx)
         uris = Counter(params.notifications.resource_subscriptions or ())
-        await anyio.to_thread.run_sync(note_told, visit, uris, limiter=hall.threads)
+        with telling_faults():
+            await anyio.to_thread.run_sync(note_told, visit, uris, limiter=hall.threads)
         for uri in uris:
             hall.listened[uri] = hall.listened.get(uri, 0) + 1
         try:

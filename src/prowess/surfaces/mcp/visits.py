@@ -240,7 +240,8 @@ class Hall:
         self._questions[question.id] = about(question)
         while len(self._questions) > self.options.limits.questions:
             self._questions.popitem(last=False)
-        text = await request.look(lambda: self.asker.render(question))
+        with telling_faults():
+            text = await request.look(lambda: self.asker.render(question))
         form = ElicitRequestFormParams(message=text, requested_schema=make_form(request.protocol_version))
         return InputRequiredResult(input_requests={_CONSENT: ElicitRequest(params=form)}, request_state=question.id)
 

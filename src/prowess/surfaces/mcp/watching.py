@@ -36,7 +36,14 @@ _Files = Mapping[bytes, str]
 
 
 async def tell_tools(hall: Hall, visit: Visit) -> None:
-    """Tell a client that has seen the tools if they are others now; those with a stream hear it all."""
+    """Tell a client that has seen the tools if they are others now; those with a stream hear it all.
+
+    What fails is logged: whatever changed the tools has been done, and must not be taken for failed.
+    """
+    await _attempt(partial(_tell_tools, hall, visit), otherwise="a client was not told of its tools")
+
+
+async def _tell_tools(hall: Hall, visit: Visit) -> None:
     if visit.tools_told is None:
         return
     offered = await anyio.to_thread.run_sync(visit.session.offered, limiter=hall.threads)
@@ -105,7 +112,7 @@ class Watch:
         await self._tell_updates(files, now.files)
         if now.view is not before.view and now.names == before.names:
             for visit in self._hall.visits:
-                await _attempt(partial(tell_tools, self._hall, visit), otherwise="a client was not told of its tools")
+                await tell_tools(self._hall, visit)
 
     async def _end_idle(self) -> None:
         for visit in self._hall.find_idle():
