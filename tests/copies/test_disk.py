@@ -24,10 +24,17 @@ def test_every_file_and_folder_is_synced(tmp_path: Path) -> None:
     assert _synced(tmp_path, folders) == {("syncfs", str(folders[0]))}
 
 
-def _synced(tmp_path: Path, folders: list[Path]) -> set[tuple[str, str]]:
+@pytest.mark.slow
+def test_nothing_that_is_open_to_be_read_is_synced_where_the_system_refuses_it(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path, "one", files={"a": "x"})
+    assert _synced(tmp_path, [folder], system="nt") == set()
+
+
+def _synced(tmp_path: Path, folders: list[Path], *, system: str = "posix") -> set[tuple[str, str]]:
     """Return the calls by which a child has synced, and their paths, as the kernel saw them."""
     log = tmp_path / "calls"
-    script = "import sys; from prowess.copies.disk_sync import sync_trees; sync_trees(sys.argv[1:])"
+    script = "import os, sys; from prowess.copies.disk_sync import sync_trees; "
+    script += f"os.name = {system!r}; sync_trees(sys.argv[1:])"
     command = ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", "trace=fsync,syncfs"]
     subprocess.run([*command, sys.executable, "-c", script, *map(str, folders)], check=True, timeout=60)
     return set(re.findall(r"\b(fsync|syncfs)\(\d+<(.*)>\) = 0", log.read_text()))

@@ -13,7 +13,12 @@ _FEW = 4
 
 
 def sync_trees(folders: Sequence[str]) -> None:
-    """Return when every file and folder below these, all on one file system, would outlive a crash."""
+    """Return when every file and folder below these, all on one file system, would outlive a crash.
+
+    Windows syncs only what is open for writing; there, nothing is done.
+    """
+    if os.name != "posix":
+        return
     if len(folders) > _FEW and _sync_file_system(folders[0]):
         return
     for folder in folders:
@@ -43,8 +48,7 @@ def _sync_tree(folder: bytes) -> None:
                 _sync_tree(entry.path)
             elif entry.is_file(follow_symlinks=False):
                 _sync(entry.path)
-    if os.name == "posix":
-        _sync(folder)
+    _sync(folder)
 
 
 def _sync(path: bytes) -> None:
