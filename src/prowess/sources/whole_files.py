@@ -4,6 +4,8 @@ import os
 import tempfile
 from contextlib import suppress
 
+from prowess.sources.durable_names import fsync_folder
+
 __all__ = ["write_whole"]
 
 
@@ -22,3 +24,4 @@ def write_whole(path: str, content: bytes, *, mode: int) -> None:
         with suppress(OSError):
             os.unlink(draft)
         raise
+    fsync_folder(folder or ".")

@@ -1,14 +1,13 @@
 """The record of a mirror: what the server listed last, and what went wrong with it, in one file."""
 
 import os
-import tempfile
-from contextlib import suppress
 from dataclasses import dataclass
 
 from prowess.skill.problems import Problem
 from prowess.sources.mcp.listed import Listed
 from prowess.sources.private_folders import make_private_folder
 from prowess.sources.stamps import Stamp, stamp_file
+from prowess.sources.whole_files import write_whole
 
 __all__ = ["MAX_LIST_BYTES", "Record", "RecordTooLarge", "encode_record", "read_record", "stamp_record", "write_record"]
 
@@ -82,12 +81,4 @@ def write_record(folder: str, record: Record) -> None:
     """Replace the record in one step; raise `RecordTooLarge` if `read_record` would not take it."""
     raw = encode_record(record)
     make_private_folder(folder)
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{_FILE}")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(raw)
-        os.replace(temporary, os.path.join(folder, _FILE))
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+    write_whole(os.path.join(folder, _FILE), raw, mode=0o600)
