@@ -1,6 +1,7 @@
 """The versions of a skill: numbers from folders, the rest from a record, and order after a crash."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,29 @@ def test_history_has_every_version_with_its_origin(
     ]
     assert personal.history("alpha") == History("alpha", versions[2], (versions[0], versions[1]))
     assert [personal.version("alpha", number) for number in (1, 2, 3)] == versions
+
+
+def test_one_version_is_told_without_reading_the_others(
+    personal: PersonalSkills, current: Path, archive: Path, tmp_path: Path
+) -> None:
+    opened: list[str] = []
+    for text in ("1", "2"):
+        add(personal, _source(tmp_path, text))
+    for number in ("1", "2"):
+        where = archive / "versions" / "1" if number == "1" else current
+        (where / f"only-in-{number}").write_text("x")
+    sys.addaudithook(lambda event, args: opened.append(os.fsdecode(args[0])) if _is_open(event, args) else None)
+    assert personal.current("alpha") == personal.version("alpha", 2)
+    assert "only-in-1" not in opened
+    assert "only-in-2" in opened
+    opened.clear()
+    assert personal.version("alpha", 1).number == 1
+    assert "only-in-1" in opened
+    assert "only-in-2" not in opened
+
+
+def _is_open(event: str, args: tuple[object, ...]) -> bool:
+    return event == "open" and isinstance(args[0], bytes | str)
 
 
 def test_skill_that_was_made_by_hand_is_version_1(personal: PersonalSkills, current: Path) -> None:

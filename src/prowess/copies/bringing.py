@@ -61,7 +61,7 @@ def bring_skills(
 
 def update_skill(personal: PersonalSkills, name: str, *, base: str, judge: Judge) -> Change:
     """Fetch a skill again that came from a git repository."""
-    current = personal.history(name).current
+    current = personal.current(name)
     if current is None:
         hint = f"it was removed; `prowess restore {show_path(name)}` brings it back"
         raise NotFound(f'Personal skill not found: "{show_path(name)}".', hint=hint, code="unknown-skill")

@@ -21,6 +21,7 @@ from prowess.sources.durable_names import fsync_folder
 from prowess.sources.heads import read_plain_file
 from prowess.sources.renaming import exchange
 from prowess.sources.skill_files import read_skill_files
+from prowess.sources.whole_files import write_whole
 
 __all__ = ["Archive", "History", "KeptVersion", "Origin", "VersionNote"]
 
@@ -167,22 +168,24 @@ class Archive:
         known = {**self.notes(), number: note}
         kept = {*self.numbers(), self.next_number(), number}
         record = _Record({str(one): known[one] for one in sorted(known) if one in kept})
-        draft = f"{self._record}.new"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        with open(draft, "wb", opener=lambda path, _: os.open(path, flags, 0o600)) as file:
-            file.write(msgspec.json.format(msgspec.json.encode(record)) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, self._record)
-        fsync_folder(self.folder)
+        write_whole(self._record, msgspec.json.format(msgspec.json.encode(record)) + b"\n", mode=0o600)
 
     def read(self, name: str) -> History:
         """Return all versions."""
         notes = self.notes()
         previous = tuple(_keep(number, self.path(number), notes.get(number)) for number in self.numbers())
+        return History(name, self.read_current(), previous)
+
+    def read_current(self) -> KeptVersion | None:
+        """Return the version in use; None if there is none."""
         number = self.next_number()
-        current = _keep(number, self.current, notes.get(number)) if self.exists() else None
-        return History(name, current, previous)
+        return _keep(number, self.current, self.notes().get(number)) if self.exists() else None
+
+    def read_version(self, number: int) -> KeptVersion | None:
+        """Return one version, in use or former; None if it is not there."""
+        if number in self.numbers():
+            return _keep(number, self.path(number), self.notes().get(number))
+        return self.read_current() if number == self.next_number() else None
 
     @property
     def _record(self) -> str:

@@ -153,20 +153,19 @@ class PersonalSkills:
 
     def history(self, name: str) -> History:
         """Return all versions of a skill."""
-        self._must_know(name)
-        archive = self._archive(name)
-        if not archive.is_settled():
-            with self._at_work(f"the history of '{show_path(name)}' cannot be read"):
-                pass  # Which settles it.
-        return archive.read(name)
+        return self._settled(name).read(name)
+
+    def current(self, name: str) -> KeptVersion | None:
+        """Return the version of a skill that is in use, whose files alone are read; None if it was removed."""
+        return self._settled(name).read_current()
 
     def version(self, name: str, number: int) -> KeptVersion:
         """Return one version of a skill, in use or former."""
-        history = self.history(name)
-        for one in (*history.previous, *([history.current] if history.current else [])):
-            if one.number == number:
-                return one
-        raise _no_version(name, number, [one.number for one in history.previous])
+        archive = self._settled(name)
+        found = archive.read_version(number)
+        if found is None:
+            raise _no_version(name, number, list(archive.numbers()))
+        return found
 
     def _leave(self, archive: Archive, staged: StagedSkill, origin: Origin) -> Change:
         """Change nothing but where the files are said to come from."""
@@ -208,6 +207,15 @@ class PersonalSkills:
         """Return a skill's archive, ready for a change."""
         archive = self._archive(name)
         archive.prepare()
+        return archive
+
+    def _settled(self, name: str) -> Archive:
+        """Return a skill's archive, in which no crash has left anything."""
+        self._must_know(name)
+        archive = self._archive(name)
+        if not archive.is_settled():
+            with self._at_work(f"the history of '{show_path(name)}' cannot be read"):
+                pass  # Which settles it.
         return archive
 
     def _kept(self, archive: Archive, name: str, version: int | None) -> int:
