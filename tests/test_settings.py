@@ -47,6 +47,7 @@ from prowess.policy import (
     WorkspaceAccess,
 )
 from prowess.settings import SETTINGS, AgentSettings, Setting, Settings, load_settings, render_template
+from prowess.settings.loading import check_settings
 
 _GOOD: dict[str, tuple[str, object]] = {
     "profile": ('"daycare"', "daycare"),
@@ -325,6 +326,30 @@ def test_file_without_an_end_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="larger than") as caught:
         load_settings(config="/dev/zero", environ={"HOME": str(tmp_path)})
     assert caught.value.code == "settings-unreadable"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a = \n", "bad-toml"),
+        ("[" * 100_000, "bad-toml"),
+        (f"# {'x' * (4 << 20)}\n", "settings-unreadable"),
+        ('user = "\ud800"\n', "settings-unreadable"),
+        ("color = 1\n", "bad-setting"),
+    ],
+)
+def test_text_is_refused_before_it_is_written_as_the_file_would_be(tmp_path: Path, text: str, code: str) -> None:
+    path = tmp_path / "prowess.toml"
+    with pytest.raises(SettingsError) as caught:
+        check_settings(text, config=str(path))
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(SettingsError) as of_file:
+        load_settings(config=str(path))
+    assert (caught.value.code, caught.value.message, caught.value.hint) == (
+        code,
+        of_file.value.message,
+        of_file.value.hint,
+    )
 
 
 def test_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:

@@ -20,24 +20,32 @@ class SettingsFile:
 
     @staticmethod
     def read(path: str, *, must_exist: bool) -> "SettingsFile":
-        import tomllib
-
+        """Return the file's settings; none if it is missing and may be."""
         try:
             with open(path, "rb") as file:
                 raw = file.read(_MAX_BYTES + 1)
-            if len(raw) > _MAX_BYTES:
-                raise SettingsError(f"{path}: larger than {_MAX_BYTES:,} bytes", hint=_HINT, code="settings-unreadable")
-            text = raw.decode()
-            return SettingsFile(path, text, tomllib.loads(text))
         except FileNotFoundError:
             if must_exist:
                 raise SettingsError(
                     f"no settings file at {path}", hint="`prowess init` writes one", code="settings-missing"
                 ) from None
             return SettingsFile("", "", {})
-        except (OSError, UnicodeDecodeError) as error:
-            message = f"{path}: cannot be read: {error}"
-            raise SettingsError(message, hint=_HINT, code="settings-unreadable") from error
+        except OSError as error:
+            raise _unreadable(path, f"cannot be read: {error}") from error
+        return SettingsFile.parse(path, raw)
+
+    @staticmethod
+    def parse(path: str, raw: bytes) -> "SettingsFile":
+        """Return the settings of a file that holds these bytes."""
+        import tomllib
+
+        if len(raw) > _MAX_BYTES:
+            raise _unreadable(path, f"larger than {_MAX_BYTES:,} bytes")
+        try:
+            text = raw.decode()
+            return SettingsFile(path, text, tomllib.loads(text))
+        except UnicodeDecodeError as error:
+            raise _unreadable(path, f"cannot be read: {error}") from error
         except RecursionError as error:
             raise SettingsError(f"{path}: nested too deeply", hint="correct the file", code="bad-toml") from error
         except tomllib.TOMLDecodeError as error:
@@ -68,3 +76,7 @@ class SettingsFile:
                     return number
                 elsewhere = elsewhere or number
         return elsewhere
+
+
+def _unreadable(path: str, why: str) -> SettingsError:
+    return SettingsError(f"{path}: {why}", hint=_HINT, code="settings-unreadable")

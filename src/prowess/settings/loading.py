@@ -47,9 +47,7 @@ def load_settings(
 
 def check_settings(text: str, *, config: str | None = None, profile: str | None = None) -> None:
     """Raise what `load_settings` would raise if the file held this text."""
-    import tomllib
-
-    file = SettingsFile(find_settings_file(config), text, tomllib.loads(text))
+    file = SettingsFile.parse(find_settings_file(config), text.encode("utf-8", "surrogatepass"))
     _load(file, os.environ, profile=profile, working_folder=None)
 
 
