@@ -115,25 +115,26 @@ def test_what_a_model_that_writes_code_is_told_is_as_in_its_golden_file() -> Non
 
 
 @pytest.mark.requirement("R51")
-def test_prompt_ends_with_the_active_names() -> None:
-    prompt = render_prompt(guidance="Guidance.", catalog="<available_skills/>", active=["a", "b"])
-    assert prompt.split("\n\n") == [
-        "Guidance.",
-        "<available_skills/>",
-        "Active skills: a, b. Their instructions hold; they need not be activated again.",
-    ]
+def test_active_skills_are_named() -> None:
+    assert render_active_names(["a", "b"]) == (
+        "Active skills: a, b. Their instructions hold; they need not be activated again."
+    )
 
 
 @pytest.mark.requirement("R51")
 def test_no_active_skill_is_no_line() -> None:
     assert render_active_names([]) == ""
-    assert render_prompt(guidance="", catalog="catalog") == "catalog"
 
 
 @pytest.mark.requirement("J6")
 def test_no_catalog_is_no_prompt() -> None:
     """RC29."""
-    assert render_prompt(guidance="Guidance.", catalog="", active=["a"]) == ""
+    assert render_prompt(guidance="Guidance.", catalog="") == ""
+
+
+def test_catalog_follows_its_guidance() -> None:
+    assert render_prompt(guidance="Guidance.", catalog="catalog") == "Guidance.\n\ncatalog"
+    assert render_prompt(guidance="", catalog="catalog") == "catalog"
 
 
 @pytest.mark.requirement("R66")

@@ -136,14 +136,12 @@ def render_active_names(names: Sequence[str], *, faded: Sequence[str] = ()) -> s
     return "\n".join(line for line in lines if line)
 
 
-def render_prompt(*, guidance: str, catalog: str, active: Sequence[str] = (), faded: Sequence[str] = ()) -> str:
-    """Return all that a system prompt says of skills: nothing if the catalog is empty.
+def render_prompt(*, guidance: str, catalog: str) -> str:
+    """Return what a system prompt says of skills, before those that are active: nothing if the catalog is empty.
 
-    What changes most comes last, so that the beginning stays the same and can be cached.
+    What changes more comes last, so that the beginning stays the same and can be cached.
     """
-    if not catalog:
-        return ""
-    return "\n\n".join(part for part in (guidance, catalog, render_active_names(active, faded=faded)) if part)
+    return "\n\n".join(part for part in (guidance, catalog) if part) if catalog else ""
 
 
 def render_fallback(instructions: Sequence[str]) -> str:
