@@ -26,6 +26,8 @@ CHANGED_MEANWHILE = "container-changed"
 """The code of a `WorldError` that says: somebody else changed the container of this name; look again."""
 _ATTEMPTS = 5
 _FIRST_PAUSE_SECONDS = 0.1
+_STOP_SECONDS = 5
+"""How long a container that is to go may take to end in peace, where no specification says otherwise."""
 
 
 class Action(StrEnum):
@@ -110,14 +112,14 @@ def ensure_container(engine: Engine, spec: ContainerSpec, *, strangers: Stranger
     return _ensure(engine, spec, strangers)
 
 
-def remove_container(engine: Engine, name: str, *, strangers: Strangers, stop_seconds: int = 5) -> bool:
+def remove_container(engine: Engine, name: str, *, strangers: Strangers) -> bool:
     """Delete the container of this name; False if there is none."""
     inspected = engine.inspect(name)
     if inspected is None:
         return False
     if not is_ours(inspected) and strangers is Strangers.REFUSE:
         raise _stranger(name)
-    engine.delete(inspected.container_id, stop_seconds=stop_seconds)
+    engine.delete(inspected.container_id, stop_seconds=_STOP_SECONDS)
     return True
 
 
