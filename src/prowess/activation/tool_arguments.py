@@ -20,7 +20,11 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def parse_arguments(tool: Tool, arguments: Mapping[str, object] | str) -> dict[str, Any]:
-    """Return the arguments of a call, checked against the tool's schema; some providers send them as JSON text."""
+    """Return the arguments of a call, checked against the tool's schema; some providers send them as JSON text.
+
+    A text may be none of those that the schema enumerates: who takes it knows which are meant by the time of the call,
+    and answers with a list of those.
+    """
     given = _decode(tool, arguments) if isinstance(arguments, str) else arguments
     properties = cast("dict[str, Schema]", tool.schema["properties"])
     unknown = [key for key in given if key not in properties]
