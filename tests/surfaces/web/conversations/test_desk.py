@@ -245,6 +245,25 @@ def test_conversation_that_is_not_kept_makes_room_when_nobody_has_watched_it_for
         anyio.run(talk, runtime)
 
 
+def test_conversations_that_are_not_kept_are_listed_by_their_last_message(home: Home, root: Path) -> None:
+    home.write_settings(_NOT_KEPT)
+
+    async def talk(runtime: Runtime) -> None:
+        async with at_desk(runtime, ScriptedModel(*(say("Done.") for _ in range(4)))) as desk:
+            for chat_id in ("first", "second", "third", "first"):
+                one = await desk.conversation(chat_id)
+                await desk.say(one, "Do it.", model="")
+                await until(lambda one=one: not one.is_busy)
+            assert [one.id for one, _ in desk.listed()] == ["first", "third", "second"]
+            assert [one.id for one, _ in desk.listed("do", limit=2)] == ["first", "third"]
+            records = [one for one, _ in desk.listed()]
+            assert all(one.created_at <= one.used_at for one in records)
+            assert records == [one for one, _ in desk.listed()]
+
+    with Runtime.open() as runtime:
+        anyio.run(talk, runtime)
+
+
 def test_only_so_many_messages_are_answered_at_once(runtime: Runtime) -> None:
     async def talk() -> None:
         wait = Wait()

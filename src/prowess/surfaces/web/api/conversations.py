@@ -41,6 +41,7 @@ from prowess.surfaces.web.conversations.following import (
     follow_changes,
     follow_records,
     follow_turn,
+    read_since,
 )
 from prowess.surfaces.web.conversations.live_conversation import LiveConversation
 from prowess.surfaces.web.conversations.streams import STREAM, stream_response, take_slot
@@ -122,8 +123,8 @@ async def _follow(call: Call) -> Response:
 
 async def _read_history(call: Call) -> dict[str, Any]:
     one = await _find(call)
-    happenings = await anyio.to_thread.run_sync(one.chat.happenings)
-    return {"events": [one.record() for one in happenings if (one.number or 0) > call.query.after]}
+    happenings = await one.work(partial(read_since, one, call.query.after))
+    return {"events": [happening.record() for happening in happenings]}
 
 
 async def _list_questions(call: Call) -> dict[str, Any]:

@@ -203,9 +203,11 @@ class Desk:
         """Return so many conversations, the one used last first, each with whether it is busy. Blocks."""
         user = self.runtime.settings.place.user
         if not self.keeps:
-            now = self.runtime.clock()
             here = [one for one in list(self._open.values()) if one.title and query.casefold() in one.title.casefold()]
-            return [(ConversationRecord(user, one.id, one.title, "", now, now), one.is_busy) for one in here[:limit]]
+            return [
+                (ConversationRecord(user, one.id, one.title, "", one.begun_at, one.said_at), one.is_busy)
+                for one in sorted(here, key=lambda one: one.said_at, reverse=True)[:limit]
+            ]
         runtime, is_search = self.runtime, bool(query.strip())
         live = {one.session: one for one in runtime.store.live_turns(user=user)}
         found = runtime.search_conversations(query, limit=limit) if is_search else runtime.conversations(limit=limit)

@@ -15,7 +15,7 @@ from prowess.surfaces.web.conversations.live_conversation import LiveConversatio
 from prowess.surfaces.web.conversations.streams import render_message, wait_for
 from prowess.surfaces.web.scene.rendering import BlockRenderer
 
-__all__ = ["describe_state", "follow_blocks", "follow_changes", "follow_records", "follow_turn"]
+__all__ = ["describe_state", "follow_blocks", "follow_changes", "follow_records", "follow_turn", "read_since"]
 
 Show = Callable[[dict[str, Any]], dict[str, Any]]
 """Makes a record fit for whoever follows: others than people at this machine see no paths of it."""
@@ -100,7 +100,7 @@ async def follow_records(desk: Desk, one: LiveConversation, after: int, *, show:
 async def _follow_feed(
     desk: Desk, one: LiveConversation, feed: Feed, last: int
 ) -> AsyncGenerator[Happening | None, None]:
-    for happening in await one.work(partial(_read, one, last)):
+    for happening in await one.work(partial(read_since, one, last)):
         yield happening
         last = max(last, happening.number or 0)
     while not (desk.closing.is_set() or feed.is_late or one.is_gone):
@@ -112,7 +112,8 @@ async def _follow_feed(
             yield None
 
 
-def _read(one: LiveConversation, after: int) -> Sequence[Happening]:
+def read_since(one: LiveConversation, after: int) -> Sequence[Happening]:
+    """Return what has happened in a conversation since the event of this number. Blocks."""
     if one.is_kept and not one.is_own:
         return read_happenings(one.runtime.store, user=one.key.user, session=one.key.session, after=after)
     # What is told here may not be written yet.

@@ -134,8 +134,13 @@ class LiveConversation:
         """Whether it was deleted, so that those who watch must open it anew."""
         self.active: tuple[ActiveSkill, ...] = ()
         self.used_at = time.monotonic()
+        """When somebody last had it open."""
+        self.begun_at = self.said_at = self.runtime.clock()
+        """When it was opened here, and when something last happened in it."""
         self.turns = TurnKeeper(self)
         self._reading = asyncio.Lock()
+        self._refreshing: set[asyncio.Task[None]] = set()
+        """Held, since the loop holds its tasks weakly."""
 
     @property
     def is_kept(self) -> bool:
@@ -177,6 +182,7 @@ class LiveConversation:
         if not self._first_words and isinstance(happening.event, Begun):
             self._first_words = make_title(happening.event.message)
             self.title = self.title or self._first_words
+        self.said_at = max(self.said_at, happening.at)
         self.scene.take(happening)
         self.feeds.give(happening)
         self.bells.ring()
@@ -196,7 +202,12 @@ class LiveConversation:
             _LOG.warning("a conversation cannot be read", code=error.code, message=error.message)
 
     def _refresh_from_thread(self) -> None:
-        self._loop.call_soon_threadsafe(lambda: self._loop.create_task(self.refresh_quietly()))
+        self._loop.call_soon_threadsafe(self._begin_refresh)
+
+    def _begin_refresh(self) -> None:
+        task = self._loop.create_task(self.refresh_quietly())
+        self._refreshing.add(task)
+        task.add_done_callback(self._refreshing.discard)
 
     def _read(self) -> _News:
         store, key, scene = self.runtime.store, self.key, self.scene
