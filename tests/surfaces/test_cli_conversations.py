@@ -173,6 +173,15 @@ def test_forgotten_conversation_is_gone_with_its_session_and_its_receipts_stay(s
         call("sessions", "--forget", "monday")
 
 
+def test_one_conversation_is_found_by_its_id(store: StateStore) -> None:
+    _talk(store, "monday")
+    _talk(store, "tuesday")
+    with Runtime(load_settings()) as runtime:
+        found = runtime.find_conversation("monday")
+        assert found in runtime.conversations()
+        assert (found and found.id, runtime.find_conversation("nope")) == ("monday", None)
+
+
 def test_programs_are_told_what_was_deleted(store: StateStore) -> None:
     _talk(store, "monday")
     _talk(store, "tuesday")

@@ -249,6 +249,10 @@ class Runtime:
         """Return the conversations that are remembered, the one used last first."""
         return self.store.conversations(user=self.settings.place.user, limit=limit)
 
+    def find_conversation(self, session_id: str) -> ConversationRecord | None:
+        """Return one conversation; None if nothing was said in it."""
+        return self.store.find_conversation(user=self.settings.place.user, session=self._keys.find(session_id))
+
     def search_conversations(self, query: str, *, limit: int = 100) -> tuple[ConversationRecord, ...]:
         """Return the conversations in whose title, messages or answers a text stands, the one used last first."""
         return self.store.search_conversations(user=self.settings.place.user, query=query, limit=limit)

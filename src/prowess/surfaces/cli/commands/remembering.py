@@ -17,9 +17,6 @@ from prowess.surfaces.wording import show_cost
 
 __all__ = ["command"]
 
-_ALL = 1_000_000
-"""More conversations than anybody has."""
-
 
 @click.command("sessions")
 @click.argument("session_id", required=False, metavar="[ID]")
@@ -59,7 +56,7 @@ def _end(invocation: Invocation, runtime: Runtime, session_id: str) -> None:
 
 
 def _forget(invocation: Invocation, runtime: Runtime, session_id: str) -> None:
-    known = {one.id: one for one in runtime.conversations(limit=_ALL)}.get(session_id)
+    known = runtime.find_conversation(session_id)
     if not runtime.forget_conversation(session_id):
         raise _unknown(session_id)
     if invocation.as_json:
