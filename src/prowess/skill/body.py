@@ -7,12 +7,12 @@ from itertools import islice
 from urllib.parse import unquote
 
 from prowess.skill.problems import Problem, make_problem
+from prowess.skill.token_estimate import estimate_tokens
 
 __all__ = ["find_references", "judge_body", "judge_reference"]
 
 MAX_LINES = 500
 MAX_TOKENS = 5_000
-_CHARACTERS_PER_TOKEN = 4
 _LINK = re.compile(r"\]\( {0,3}<?([^()<>\[\]\s]{1,512})")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})(.*)")
 """However far it is indented: in a list it may be far."""
@@ -26,7 +26,7 @@ def judge_body(text: str, *, files: Set[str], first_line: int) -> Iterator[Probl
         yield make_problem("body-empty", "there are no instructions", line=first_line, column=1)
         return
     lines = text.count("\n") + (not text.endswith("\n"))
-    tokens = len(text) // _CHARACTERS_PER_TOKEN
+    tokens = estimate_tokens(text)
     if lines > MAX_LINES or tokens > MAX_TOKENS:
         message = f"the instructions have {lines:,} lines and about {tokens:,} tokens"
         yield make_problem("body-too-long", message, line=first_line, column=1)
