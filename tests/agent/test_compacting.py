@@ -175,6 +175,27 @@ def test_endless_summary_is_cut_and_says_so(runtime: Runtime) -> None:
     assert event.tokens_after < 2000
 
 
+def test_summary_without_end_is_not_listened_to(runtime: Runtime) -> None:
+    model = Summarising(script=agree, summary=[TextPiece("x" * 1_000_000)] * 5)
+    happenings = talk_until_compacted(open_chat(runtime, model))
+    (event,) = find(happenings, Compacted)
+    assert event.by == "truncation"
+    assert "has more than 4,000,000 characters" in find(happenings, Noticed)[0].text
+
+
+@pytest.mark.parametrize(
+    ("summary", "requests"),
+    [
+        ([TextPiece("Wro"), RetryPiece("again", 2, 0.0), *say("Right.")], 3),
+        ([ModelFailure("the provider is down")], 2),
+        ([RetryPiece("again", 2, 0.0), ModelFailure("the provider is down")], 3),
+    ],
+)
+def test_requests_that_came_to_nothing_are_counted(runtime: Runtime, summary: Answer, requests: int) -> None:
+    done = told(talk_until_compacted(open_chat(runtime, Summarising(script=agree, summary=summary))))
+    assert done.use.requests == requests
+
+
 def test_summary_is_summed_up_with_what_came_after_it(runtime: Runtime) -> None:
     model = Summarising(script=agree)
     chat = open_chat(runtime, model)

@@ -3,8 +3,10 @@
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 
+import anyio
+
 from prowess.activation.conversations import TokenUse
-from prowess.agent.chat_model import FinishPiece, ModelFailure, RetryPiece, TextPiece
+from prowess.agent.chat_model import ModelFailure
 from prowess.agent.conversation import Conversation
 from prowess.agent.cuts import (
     SUMMARISE,
@@ -17,6 +19,7 @@ from prowess.agent.cuts import (
     truncate,
 )
 from prowess.agent.events import Compacted, Noticed, make_storable
+from prowess.agent.hearing import Hearing
 from prowess.agent.messages import UserMessage
 from prowess.agent.opening import tell_system
 
@@ -84,21 +87,18 @@ async def _sum_up(turn: "Turn", cut: Cut, bound: int, *, window: int) -> tuple[s
 
 async def _ask_for_summary(turn: "Turn", text: str) -> tuple[str, TokenUse]:
     request = turn.make_request(SUMMARISE, (UserMessage(f"The conversation:\n\n{text}\n\nSum it up."),))
-    parts: list[str] = []
-    use = TokenUse(requests=1)
-    async with aclosing(turn.conversation.model.stream(request)) as pieces:
-        async for piece in pieces:
-            match piece:
-                case TextPiece(said):
-                    parts.append(said)
-                case RetryPiece():
-                    parts.clear()
-                case FinishPiece():
-                    use = piece.use
-                case _:
-                    pass
+    hearing = Hearing()
+    try:
+        async with aclosing(turn.conversation.model.stream(request)) as pieces:
+            async for piece in pieces:
+                hearing.hear(piece)
+    except (ModelFailure, anyio.get_cancelled_exc_class()):
+        turn.count(TokenUse(requests=1) + hearing.failed)
+        raise
+    answered = hearing.conclude(set())
+    use = answered.use + hearing.failed
     turn.count(use)
-    summary = "".join(parts).strip()
+    summary = answered.text.strip()
     if not summary:
         raise ModelFailure("the model gave no summary", code="model-broken")
     return summary, use
