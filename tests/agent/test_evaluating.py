@@ -1,12 +1,15 @@
 """A model is asked which skill it would use, with the prompt and the tools of a session, and nothing is done for it."""
 
+import asyncio
+import threading
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import anyio
 import pytest
 
 from prowess.agent.agent import Agent
-from prowess.agent.chat_model import ChatModel, ModelFailure, ModelRequest
+from prowess.agent.chat_model import ChatModel, FinishPiece, ModelFailure, ModelRequest, Piece
 from prowess.agent.messages import ToolMessage, UserMessage
 from prowess.errors import SettingsError
 from prowess.runtime import Runtime
@@ -81,6 +84,48 @@ def test_nothing_is_activated_and_nothing_is_kept(tested: Path, runtime: Runtime
     assert len(model.requests) == 3
     assert (runtime.receipts(), runtime.runs(), runtime.sessions(), runtime.turns()) == ((), (), (), ())
     assert runtime.conversations() == ()
+
+
+class _Holding(ScriptedModel):
+    """Has another thread hold the runtime, from the end of its first answer until the loop goes on with something."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__(script=_choose)
+        self._lock = runtime._lock  # pyright: ignore[reportPrivateUsage]
+        self._go_on = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._went_on: list[bool] = []
+
+    @property
+    def went_on(self) -> list[bool]:
+        for thread in self._threads:
+            thread.join()
+        return self._went_on
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Piece, None]:
+        async for piece in super().stream(request):
+            if isinstance(piece, FinishPiece) and not self._threads:
+                self._hold()
+            yield piece
+
+    def _hold(self) -> None:
+        is_held = threading.Event()
+
+        def work() -> None:
+            with self._lock:
+                is_held.set()
+                self._went_on.append(self._go_on.wait(5))
+
+        self._threads.append(threading.Thread(target=work))
+        self._threads[0].start()
+        assert is_held.wait(60)
+        asyncio.get_running_loop().call_soon(self._go_on.set)
+
+
+def test_loop_goes_on_while_the_choice_is_looked_up(tested: Path, runtime: Runtime) -> None:
+    model = _Holding(runtime)
+    _evaluate(runtime, model, "painting")
+    assert model.went_on == [True]
 
 
 def test_search_is_answered_before_the_choice(tested: Path, runtime: Runtime) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import anyio
@@ -149,7 +150,7 @@ class _Asking:
         tools = await anyio.to_thread.run_sync(session.offered)
         for _ in range(_MAX_REQUESTS):
             answered = await self._request(conversation, tools)
-            chosen = tuple(_find_chosen(session, tools, answered.calls))
+            chosen = await anyio.to_thread.run_sync(partial(_find_chosen, session, tools, answered.calls))
             searches = [call for call in answered.calls if _role_of(tools, call) is Role.SEARCH]
             if chosen or len(searches) < max(len(answered.calls), 1):
                 return chosen
@@ -189,15 +190,18 @@ def _begin(conversation: Conversation, planning: Planning, query: str) -> tuple[
     return ()
 
 
-def _find_chosen(session: Session, tools: Sequence[Tool], calls: Sequence[ToolCall]) -> Iterator[str]:
+def _find_chosen(session: Session, tools: Sequence[Tool], calls: Sequence[ToolCall]) -> tuple[str, ...]:
+    """Return the ids of the skills that are called for. Blocks."""
+    found: list[str] = []
     for call in calls:
         if _role_of(tools, call) is Role.ACTIVATE:
             try:
                 arguments: object = json.loads(call.arguments or "{}")
                 name = cast("dict[str, object]", arguments)[_SKILL_ARGUMENT] if isinstance(arguments, dict) else ""
-                yield session.find_usable(str(name)).id
+                found.append(session.find_usable(str(name)).id)
             except (ValueError, KeyError, RecursionError, ToolInputError):  # It means no skill that there is.
                 continue
+    return tuple(found)
 
 
 def _role_of(tools: Sequence[Tool], call: ToolCall) -> Role | None:
