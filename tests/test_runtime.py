@@ -1,16 +1,19 @@
 """The Runtime: what applications hold."""
 
+import os
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from prowess.catalog.switches import Switch
-from prowess.errors import NotFound, SettingsError, ToolInputError
+from prowess.errors import NotFound, SettingsError, ToolInputError, WorldError
 from prowess.policy import SourceKind
 from prowess.runtime import Runtime
+from prowess.runtime.workbench import Workbench
 from prowess.settings import load_settings
 from prowess.sources.places import BUNDLED_SKILLS
 from tests.skills_on_disk import Home, write_skill
@@ -62,6 +65,38 @@ def test_reading_writes_nothing_but_caches(home: Home, root: Path) -> None:
     left = {path.relative_to(home.prowess).parts[0] for path in home.prowess.rglob("*") if path.is_file()}
     assert left <= {"cache"}
     assert sorted(path.name for path in root.rglob("*")) == ["SKILL.md", "alpha"]
+
+
+class _FailingWorkbench(Workbench):
+    """What the sandboxes hold cannot be given back."""
+
+    def close(self) -> None:
+        raise WorldError("the engine does not answer")
+
+
+def test_part_that_cannot_be_closed_leaves_no_other_open(home: Home) -> None:
+    runtime = Runtime.open()
+    runtime.workbench = _FailingWorkbench(runtime.settings)
+    runtime.trust(home.project)
+    assert [file for file in _find_open_files() if str(home.prowess) in file]
+    with pytest.raises(WorldError, match="the engine does not answer"):
+        runtime.close()
+    assert not [file for file in _find_open_files() if str(home.prowess) in file]
+
+
+def _find_open_files() -> list[str]:
+    found: list[str] = []
+    for handle in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            found.append(os.readlink(handle))
+    return found
+
+
+def test_what_was_warned_of_is_remembered_within_a_bound(runtime: Runtime, caplog: pytest.LogCaptureFixture) -> None:
+    for key in ("first", "first", *map(str, range(1_000)), "999", "first"):
+        runtime.warn_once(("a test of the bound", key), f"warning {key}")
+    told = [record.getMessage() for record in caplog.records]
+    assert (told.count("warning first"), told.count("warning 999")) == (2, 1)
 
 
 def test_runtime_may_be_closed_twice(home: Home) -> None:

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 from prowess.errors import Refused
 
-__all__ = ["StopSign", "Stopped", "check_stopped", "stoppable"]
+__all__ = ["StopSign", "Stopped", "also_stoppable", "check_stopped", "stoppable"]
 
 
 class Stopped(Refused):
@@ -46,6 +46,14 @@ def stoppable(is_stopped: Callable[[], bool]) -> Generator[None]:
         yield
     finally:
         _is_stopped.reset(token)
+
+
+@contextmanager
+def also_stoppable(is_stopped: Callable[[], bool]) -> Generator[None]:
+    """End what is run in the block when `is_stopped` says so too, or what ends it anyway."""
+    around = _is_stopped.get()
+    with stoppable(is_stopped if around is None else lambda: is_stopped() or around()):
+        yield
 
 
 def check_stopped() -> None:

@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -70,8 +71,10 @@ _LOG = logging.getLogger("prowess")
 _DAY_SECONDS = 86_400
 _SHARED = (BaseDirectory.SHARED, BaseDirectory.HOST)
 """Where all visible skills have copies."""
-_warned: set[tuple[str, str]] = set()
-"""What was warned of in this process."""
+_MAX_WARNED = 1_000
+_warned: dict[tuple[str, str], None] = {}
+"""What was warned of in this process, the latest last."""
+_warned_lock = threading.Lock()
 
 
 class Runtime:
@@ -140,21 +143,24 @@ class Runtime:
         self.close()
 
     def close(self) -> None:
-        """End the tasks that have an id, stop watching, and keep what was learned."""
-        with self._lock:
-            try:
-                for task in self._keys.open_tasks():
-                    self.end_session(task)
-            finally:
-                if self.hosting is not None:
-                    self.hosting.close()
-                self.python.close()
-                self.workbench.close()
-                self.copying.close()
-                self._digests.close()
-                self.planning.close()
-                self._keeper.close()
-                self.store.close()
+        """End the tasks that have an id, stop watching, and keep what was learned; what fails leaves nothing open."""
+        try:
+            self.python.close()  # Without the lock, which code that comes to its end may need.
+        finally:
+            self._close_parts()
+
+    def _close_parts(self) -> None:
+        with self._lock, ExitStack() as parts:  # The last one is closed first.
+            parts.callback(self.store.close)
+            parts.callback(self._keeper.close)
+            parts.callback(self.planning.close)
+            parts.callback(self._digests.close)
+            parts.callback(self.copying.close)
+            parts.callback(self.workbench.close)
+            if self.hosting is not None:
+                parts.callback(self.hosting.close)
+            for task in self._keys.open_tasks():
+                self.end_session(task)
 
     @property
     def policy(self) -> Policy:
@@ -436,10 +442,14 @@ class Runtime:
         self.workbench.tidy_outputs()
 
     def warn_once(self, key: tuple[str, str], message: str) -> None:
-        """Log a warning, once in the life of the process."""
-        if key not in _warned:
-            _warned.add(key)
-            _LOG.warning(message)
+        """Log a warning, once in the life of the process, unless very many others came since."""
+        with _warned_lock:
+            if key in _warned:
+                return
+            _warned[key] = None
+            if len(_warned) > _MAX_WARNED:
+                del _warned[next(iter(_warned))]
+        _LOG.warning(message)
 
     # Copies
 

@@ -529,6 +529,40 @@ def test_there_are_workers_only_while_code_runs() -> None:
     workers.close()
 
 
+def test_code_that_runs_calls_nothing_any_more_once_the_workers_are_closed() -> None:
+    calls: list[None] = []
+    outcomes: list[PythonOutcome] = []
+    is_under_way = threading.Event()
+
+    def note(_: dict[str, Any]) -> str:
+        calls.append(None)
+        is_under_way.set()
+        return ""
+
+    functions = {"f": Function((), note)}
+    unbounded = PythonWorkers(replace(_LIMITS, seconds=3_600, calls=10**9))
+    thread = threading.Thread(
+        target=lambda: outcomes.append(unbounded.run("while True: f()", session="a", functions=functions))
+    )
+    thread.start()
+    assert is_under_way.wait(60)
+    unbounded.close()
+    before = len(calls)
+    thread.join(60)
+    assert (len(calls), outcomes) == (before, [PythonOutcome(error="Stopped: the runtime was closed.")])
+
+
+def test_code_may_call_what_closes_its_own_workers() -> None:
+    workers = PythonWorkers(_LIMITS)
+
+    def close(_: dict[str, Any]) -> str:
+        workers.close()
+        return ""
+
+    outcome = workers.run("f()\nprint('on and on')", session="a", functions={"f": Function((), close)})
+    assert outcome == PythonOutcome(error="Stopped: the runtime was closed.")
+
+
 def test_sessions_share_no_worker(workers: PythonWorkers) -> None:
     seen: list[tuple[int, ...]] = []
 

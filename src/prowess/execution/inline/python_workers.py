@@ -13,7 +13,7 @@ from prowess.errors import SettingsError
 from prowess.execution.inline.notebooks import Notebook, Notebooks
 from prowess.execution.inline.outcomes import PythonOutcome, SnippetLimits
 from prowess.execution.inline.snippets import Function, Snippet
-from prowess.execution.stopping import check_stopped
+from prowess.execution.stopping import Stopped, also_stoppable, check_stopped
 
 if TYPE_CHECKING:
     from pydantic_monty import Monty, MontySession, ResourceLimits
@@ -30,6 +30,8 @@ _GRACE_SECONDS = 1.0
 """Beyond the time limit, for a worker to notice it itself; then it is killed."""
 _OTHER_SECONDS = 15.0
 """For whatever else is asked of a worker, such as to write down its variables."""
+_CLOSE_SECONDS = 5.0
+"""For code that runs to come to its end, when nobody wants it any more."""
 _SUSPENSIONS_PER_CALL = 20
 """How often code may wait for us, all in all, for each call that it may make: names and imports are asked for too."""
 
@@ -39,6 +41,7 @@ _TOO_LARGE = "The variables take too much room to be kept: they are as they were
 _BUSY = "Not run: too much other code is running. Try again later."
 _GONE = "Not run: the variables of earlier code could not be brought back, and are gone. Try again without them."
 _CLOSED = "Not run: the runtime was closed."
+_ENDED = "Stopped: the runtime was closed."
 _WITHIN = "Not run: code cannot be run from within code of the same session."
 
 
@@ -81,6 +84,9 @@ class PythonWorkers:
         self._wait_seconds = wait_seconds
         self._books = books or Notebooks()
         self._lock = threading.Lock()
+        self._is_less = threading.Condition(self._lock)
+        self._running: list[int] = []
+        """The threads that run snippets, once for each of them."""
         self._pool: Monty | None = None
         self._is_closed = False
 
@@ -88,8 +94,28 @@ class PythonWorkers:
         """Run code that can call these functions; one session runs one snippet at a time."""
         if self._books.open(session).writer == threading.get_ident():
             return PythonOutcome(error=_WITHIN)
-        with self._write_in(session) as book:
-            return self._run(code, book, functions)
+        with self._write_in(session) as book, self._counted():
+            try:
+                with also_stoppable(lambda: self._is_closed):
+                    return self._run(code, book, functions)
+            except Stopped:
+                check_stopped()  # Then whoever wanted it wants it no more.
+                if not self._is_closed:
+                    raise
+                return PythonOutcome(error=_ENDED)
+
+    @contextmanager
+    def _counted(self) -> Generator[None]:
+        """Have it known that this thread runs a snippet, until the end of the block."""
+        thread = threading.get_ident()
+        with self._lock:
+            self._running.append(thread)
+        try:
+            yield
+        finally:
+            with self._is_less:
+                self._running.remove(thread)
+                self._is_less.notify_all()
 
     @contextmanager
     def _write_in(self, session: str) -> Generator[Notebook]:
@@ -117,9 +143,14 @@ class PythonWorkers:
         self._books.drop(session)
 
     def close(self) -> None:
-        """End all workers, once those that run have come to their end; variables are gone."""
-        with self._lock:
+        """Stop the snippets that run, and end all workers; variables are gone.
+
+        A snippet whose function does not come back is not waited for longer than a few seconds.
+        """
+        with self._is_less:
             pool, self._pool, self._is_closed = self._pool, None, True
+            here = threading.get_ident()  # Code may call what closes the runtime that it runs in.
+            self._is_less.wait_for(lambda: all(thread == here for thread in self._running), _CLOSE_SECONDS)
         if pool is not None:
             pool.__exit__(None, None, None)
         self._books.clear()
