@@ -153,6 +153,13 @@ def test_block_that_goes_on_where_no_more_is_read_is_a_problem(runtime: Runtime,
     assert f"does not end within the first {READ_BYTES:,} bytes" in error.message
 
 
+def test_keys_that_are_not_obeyed_are_told(runtime: Runtime, alpha: Path) -> None:
+    block = '# /// script\n# dependencies = []\n# [tool.uv]\n# index-url = "http://127.0.0.1"\n# ///\n'
+    (alpha / "scripts" / "own.py").write_text(f"{block}print('hi')")
+    result = open_agreed(runtime).run("alpha", "scripts/own.py")
+    assert (result.stdout, result.notices) == ("hi\n", ("the script's block names tool.uv: not obeyed here",))
+
+
 def test_packages_serve_the_python_that_they_were_locked_for(
     runtime: Runtime, index: PackageIndex, alpha: Path
 ) -> None:

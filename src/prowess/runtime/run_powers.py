@@ -117,8 +117,8 @@ def explain_secrets(workbench: Workbench, skill: Skill) -> list[Reason]:
 
 def lock_packages(
     workbench: Workbench, skill: Skill, source: bytes, facts: Facts, *, progress: Progress
-) -> "Lock | None":
-    """Return the exact packages that a script declares; None if it declares none."""
+) -> "tuple[Lock | None, tuple[str, ...]]":
+    """Return the exact packages that a script declares, None if it declares none, and what is to be said of it."""
     from prowess.execution.packages.script_metadata import parse_script_metadata, satisfies_python
 
     metadata, problems = parse_script_metadata(source)
@@ -126,7 +126,7 @@ def lock_packages(
         text = "; ".join(problem.message for problem in problems[:3])
         raise BrokenSkill(f"skill '{skill.name}': {text}", problems=problems, hint=problems[0].remedy)
     if metadata is None:
-        return None
+        return None, ()
     if not satisfies_python(metadata.requires_python, facts.python):
         version = ".".join(map(str, facts.python))
         message = f"it needs Python {metadata.requires_python}, and the sandbox has {version or 'none'}"
@@ -134,8 +134,9 @@ def lock_packages(
         raise BrokenSkill(
             f"skill '{skill.name}': {message}", problems=(problem,), hint=problem.remedy, code=problem.code
         )
+    told = (f"the script's block names {', '.join(metadata.ignored)}: not obeyed here",) if metadata.ignored else ()
     if not metadata.dependencies:
-        return None
+        return None, told
     if workbench.policy.packages is Packages.OFF:
         raise Refused(
             f"skill '{skill.name}' declares packages, and none are installed here",
@@ -147,9 +148,9 @@ def lock_packages(
 
     interpreter = Interpreter(facts.python, name_platform(facts))
     found = find_lock(metadata, interpreter=interpreter, cache=workbench.cache)
-    if found is not None:
-        return found
-    return make_lock(metadata, interpreter=interpreter, cache=workbench.cache, uv=find_uv(), progress=progress)
+    if found is None:
+        found = make_lock(metadata, interpreter=interpreter, cache=workbench.cache, uv=find_uv(), progress=progress)
+    return found, told
 
 
 def name_platform(facts: Facts) -> str:

@@ -129,7 +129,7 @@ class Preparation:
         workspace = decide_workspace(self.workbench, self.request, self.rights)
         unmet = describe_unmet(self.skill, workspace)
         secrets = find_secrets(self.workbench, self.skill)
-        lock = lock_packages(self.workbench, self.skill, declared, facts, progress=self.progress)
+        lock, of_packages = lock_packages(self.workbench, self.skill, declared, facts, progress=self.progress)
         given = _encode_input(self.request.input)
         powers = [
             *(("network",) if network else ()),
@@ -143,9 +143,8 @@ class Preparation:
             packages=tuple(f"{package.name}=={package.version}" for package in lock.packages) if lock else (),
             given=hashlib.sha256(given).hexdigest() if given is not None else "",
         )
-        return Prepared(
-            sandbox, command, full, given, lock, secrets, network, workspace, (*notices, *of_network, *unmet)
-        )
+        told = (*notices, *of_network, *unmet, *of_packages)
+        return Prepared(sandbox, command, full, given, lock, secrets, network, workspace, told)
 
     def _name_workspace(self, access: WorkspaceAccess) -> str:
         """Return the power over this very folder: leave to write in one project is none to write in another."""

@@ -338,8 +338,8 @@ def _read_reply(result: RunResult, reply: bytes | None) -> bytes:
     if reply is not None:
         return reply
     said = make_printable(result.stderr.strip().rpartition("\n")[2][:_MAX_SAID_CHARACTERS])
-    ended = said or f"they ended with status {result.exit_status}"
-    why = "it took too long" if result.timed_out else "; ".join(result.notices) or ended
+    told = "; ".join(filter(None, (*result.notices, said))) or f"they ended with status {result.exit_status}"
+    why = "it took too long" if result.timed_out else told
     raise ToolsetFault(
         f"the tools of skill '{result.skill.name}' gave no answer: {why}",
         hint="go on without them, and tell the user so",
