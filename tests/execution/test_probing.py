@@ -245,7 +245,7 @@ def test_python_of_the_host_does_not_count_for_a_sandbox_without_one(tmp_path: P
 
 def test_variable_counts_if_the_host_or_the_secrets_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OF_HOST", "x")
-    probe = SandboxProbe(lambda: None, FactsCache(str(tmp_path)), has_secret={"KEPT"}.__contains__)
+    probe = SandboxProbe(lambda: None, FactsCache(str(tmp_path)), find_secrets=lambda: {"KEPT"})
     assert [probe.has_variable(name) for name in ("OF_HOST", "KEPT", "NEITHER")] == [True, True, False]
 
 
@@ -287,13 +287,27 @@ def test_state_follows_the_sandbox_once_it_has_answered(tmp_path: Path, ask: Cal
 
 def test_state_differs_when_a_secret_that_was_asked_for_comes_or_goes(tmp_path: Path) -> None:
     kept: set[str] = set()
-    probe = SandboxProbe(_refuse, FactsCache(str(tmp_path)), has_secret=kept.__contains__)
+    probe = SandboxProbe(_refuse, FactsCache(str(tmp_path)), find_secrets=lambda: kept)
     assert not probe.has_variable("TOKEN")
     states = [probe.state()]
     for change in (lambda: kept.add("OTHER"), lambda: kept.add("TOKEN"), lambda: kept.remove("TOKEN")):
         change()
         states.append(probe.state())
     assert states[0] == states[1] == states[3] != states[2]
+
+
+def test_state_asks_once_for_the_secrets_however_many_count(tmp_path: Path) -> None:
+    asked: list[None] = []
+
+    def find() -> set[str]:
+        asked.append(None)
+        return {"A"}
+
+    probe = SandboxProbe(_refuse, FactsCache(str(tmp_path)), find_secrets=find)
+    assert [probe.has_variable(name) for name in ("A", "B", "C")] == [True, False, False]
+    asked.clear()
+    probe.state()
+    assert len(asked) == 1
 
 
 def test_sandbox_that_cannot_tell_its_identity_harms_no_view(tmp_path: Path) -> None:

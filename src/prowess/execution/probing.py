@@ -5,7 +5,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -111,9 +111,12 @@ class FactsCache:
         draft = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
         with suppress(OSError):  # What cannot be remembered is found out again.
             make_private_folder(self._folder)
-            with open(draft, "xb") as file:
-                file.write(msgspec.json.encode(facts))
-            os.replace(draft, path)
+            try:
+                with open(draft, "xb") as file:
+                    file.write(msgspec.json.encode(facts))
+                os.replace(draft, path)
+            except OSError:
+                os.unlink(draft)
             self._tidy()
 
     def _tidy(self) -> None:
@@ -131,8 +134,8 @@ class SandboxProbe:
 
     find: Callable[[], ScriptSandbox | None]
     cache: FactsCache
-    has_secret: Callable[[str], bool] = lambda _: False
-    """Whether a value is kept under this name, which a run would be given."""
+    find_secrets: Callable[[], Container[str]] = tuple
+    """Under which names values are kept, which a run would be given."""
     tools: Sequence[str] = ("*",)
     """The host's rules on tools."""
     host: HostProbe = field(default_factory=HostProbe)
@@ -148,7 +151,7 @@ class SandboxProbe:
         if self.host.has_variable(name):
             return True
         self._secrets_asked.add(name)
-        return self.has_secret(name)
+        return name in self.find_secrets()
 
     def has_tool(self, name: str) -> bool:
         return names_tool(self.tools, name)
@@ -164,7 +167,9 @@ class SandboxProbe:
 
     def state(self) -> object:
         """Every view asks for this, so no sandbox is chosen for it before there is an answer that depends on one."""
-        kept = tuple(sorted(filter(self.has_secret, tuple(self._secrets_asked))))
+        asked = tuple(self._secrets_asked)
+        there = self.find_secrets() if asked else ()
+        kept = tuple(sorted(name for name in asked if name in there))
         return (self._identity() if self._asked else "", kept, self.host.state())
 
     def _identity(self) -> str:

@@ -73,7 +73,7 @@ class Workbench:
 
     def make_probe(self) -> SandboxProbe:
         """Return what answers whether skills are eligible, for the place where their scripts run."""
-        return SandboxProbe(self.find_sandbox, self.facts, has_secret=self.has_secret, tools=self.policy.tools)
+        return SandboxProbe(self.find_sandbox, self.facts, find_secrets=self.find_secrets, tools=self.policy.tools)
 
     # Secrets
 
@@ -86,12 +86,12 @@ class Workbench:
                 self._secrets = open_secret_store(self.policy.secrets, home=self._home)
             return self._secrets
 
-    def has_secret(self, name: str) -> bool:
-        """Whether a value is kept under this name, for any skill or for all."""
+    def find_secrets(self) -> frozenset[str]:
+        """Return the names under which values are kept, for any skill or for all."""
         try:
-            return any(kept.name == name for kept in self.secrets().names())
-        except WorldError:  # Who wants to use it is told what is wrong with the store.
-            return False
+            return frozenset(kept.name for kept in self.secrets().names())
+        except WorldError:  # Who wants to use one is told what is wrong with the store.
+            return frozenset()
 
     # Packages
 

@@ -108,6 +108,25 @@ def test_value_for_one_skill_comes_before_the_one_for_all(store: SecretStore) ->
     assert store.names() == (SecretName("OTHER", "pdf"), SecretName("TOKEN"), SecretName("TOKEN", "pdf"))
 
 
+@pytest.mark.requirement("K8")
+def test_values_are_found_under_exactly_these_names(store: SecretStore) -> None:
+    store.set("TOKEN", "for all")
+    store.set("TOKEN", "for pdf", "pdf")
+    keys = [SecretName("TOKEN", "docx"), SecretName("TOKEN", "pdf"), SecretName("OTHER")]
+    assert store.find(keys) == {SecretName("TOKEN", "pdf"): "for pdf"}
+    assert store.find([]) == {}
+
+
+def test_names_are_those_that_another_process_has_set_or_unset(store: SecretStore, tmp_path: Path) -> None:
+    keeping = SecretKeeping.FILE if isinstance(store, FileSecretStore) else SecretKeeping.KEYRING
+    other = open_secret_store(keeping, home=str(tmp_path / "home"))
+    seen = [store.names()]
+    for work in (lambda: other.set("A", "1"), lambda: other.set("B", "1"), lambda: other.unset("A")):
+        work()
+        seen.append(store.names())
+    assert seen == [(), (SecretName("A"),), (SecretName("A"), SecretName("B")), (SecretName("B"),)]
+
+
 def test_unset_forgets_exactly_one(store: SecretStore) -> None:
     store.set("TOKEN", "for all")
     store.set("TOKEN", "for pdf", "user:pdf")
@@ -192,6 +211,7 @@ def test_file_and_folder_are_for_the_owner_alone_whatever_the_mask(file_store: F
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o644, 0o666, 0o777])
 def test_file_that_others_may_use_is_refused(file_store: FileSecretStore, mode: int) -> None:
     file_store.set("TOKEN", _VALUE)
+    assert file_store.names() == (SecretName("TOKEN"),)
     os.chmod(file_store.path, mode)
     for act in (file_store.names, lambda: file_store.get("TOKEN"), lambda: file_store.set("A", "b")):
         with pytest.raises(WorldError) as caught:

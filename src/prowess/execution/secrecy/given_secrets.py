@@ -18,8 +18,6 @@ __all__ = [
     "missing_secrets_error",
 ]
 
-_SHOWN = 60
-
 
 class SecretValues(Mapping[str, str]):
     """Values by the names of their variables. Shown as text, it says the names alone."""
@@ -64,12 +62,12 @@ def gather_secrets(
 
     Of `environ`, only what `host_variables` names is looked at.
     """
-    kept = frozenset(store.names()) if declared else frozenset[SecretName]()
-    values: dict[str, str] = {}
     own_name = () if ":" in skill_name else (skill_name,)  # It would be another skill's id.
-    for name in (wanted.name for wanted in declared):
-        scopes = [scope for scope in (skill_id, *own_name, "") if SecretName(name, scope) in kept]
-        value = store.get(name, scopes[0]) if scopes else None
+    keys = {wanted.name: [SecretName(wanted.name, scope) for scope in (skill_id, *own_name, "")] for wanted in declared}
+    kept: Mapping[SecretName, str] = store.find([key for ways in keys.values() for key in ways]) if keys else {}
+    values: dict[str, str] = {}
+    for name, ways in keys.items():
+        value = next((kept[key] for key in ways if key in kept), None)
         if value is None and name in host_variables:
             value = environ.get(name)
         if value:

@@ -6,7 +6,7 @@ A value may be kept for all skills, or for one. No value is ever part of a messa
 import importlib
 import os
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
@@ -61,6 +61,10 @@ class SecretStore(Protocol):
         """Return the value for this skill, or else the one for all; None if there is neither."""
         ...
 
+    def find(self, keys: Collection[SecretName]) -> Mapping[SecretName, str]:
+        """Return the values that are kept under exactly these names."""
+        ...
+
     def set(self, name: str, value: str, skill: str = "") -> None:
         """Keep a value in the place of the one before."""
         ...
@@ -111,6 +115,8 @@ class FileSecretStore:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self._names: tuple[object, tuple[SecretName, ...]] | None = None
+        """What there was when the file was last read for it, and by what to know that the file is still the same."""
 
     def __repr__(self) -> str:
         return f"FileSecretStore({self.path!r})"
@@ -120,6 +126,11 @@ class FileSecretStore:
         key = check_secret_name(name, skill)
         values = self._read()
         return values.get(key, values.get(SecretName(name)))
+
+    def find(self, keys: Collection[SecretName]) -> Mapping[SecretName, str]:
+        """Return the values that are kept under exactly these names, as they all are at one moment."""
+        values = self._read()
+        return {key: values[key] for key in keys if key in values}
 
     def set(self, name: str, value: str, skill: str = "") -> None:
         """Keep a value in the place of the one before."""
@@ -141,7 +152,18 @@ class FileSecretStore:
 
     def names(self) -> tuple[SecretName, ...]:
         """Return what values there are, in order."""
-        return tuple(sorted(self._read()))
+        stamp = self._stamp()  # Taken first: what is written meanwhile is read again.
+        if stamp is None or self._names is None or self._names[0] != stamp:
+            self._names = stamp, tuple(sorted(self._read()))
+        return self._names[1]
+
+    def _stamp(self) -> object:
+        """Return what differs once the file is another, or others may use it; None if it cannot be told."""
+        try:
+            status = os.lstat(self.path)
+        except OSError:
+            return None
+        return (status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
     @contextmanager
     def _locked(self) -> Generator[None]:
@@ -275,6 +297,12 @@ class KeyringSecretStore:
         key = check_secret_name(name, skill)
         own = self._get(_entry(key)) if skill else None
         return self._get(name) if own is None else own
+
+    def find(self, keys: Collection[SecretName]) -> Mapping[SecretName, str]:
+        """Return the values that are kept under exactly these names."""
+        listed = frozenset(self.names())
+        found = ((key, self._get(_entry(key))) for key in keys if key in listed)
+        return {key: value for key, value in found if value is not None}
 
     def set(self, name: str, value: str, skill: str = "") -> None:
         """Keep a value in the place of the one before."""
