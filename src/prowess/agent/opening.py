@@ -9,7 +9,7 @@ from prowess.agent.events import Asked, Event, Noticed, SkillLoaded, Told
 from prowess.disclosure.names import show_name
 from prowess.errors import Refused, WorldError
 from prowess.runtime.forking import ForkWish
-from prowess.runtime.reception import Reception, Refusal, ToolUse
+from prowess.runtime.reception import Reception, ToolUse, tell_refusals
 
 __all__ = [
     "announce_skill",
@@ -18,7 +18,6 @@ __all__ = [
     "open_turn",
     "sync_skills",
     "tell_news",
-    "tell_refusals",
     "tell_system",
 ]
 
@@ -152,14 +151,6 @@ def tell_news(
     suggested = dict.fromkeys((*triggered, *(skill.name for skill in delta.relevant)))
     parts = (delta.text, missing, news, hint, tell_refusals(reception.refusals), reception.content)
     return "\n\n".join(part for part in parts if part), tuple(name for name in suggested if name not in refused)
-
-
-def tell_refusals(refusals: Sequence[Refusal]) -> str:
-    """Say which skills the user has called for in vain, so that the model does not ask for them once more."""
-    return "\n".join(
-        f"The user called for {show_name(one.name)}, which is not active: {one.error.message}. Go on without it."
-        for one in refusals
-    )
 
 
 def _find_triggered(conversation: Conversation, triggered: Sequence[Triggered]) -> tuple[list[str], str]:

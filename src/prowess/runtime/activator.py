@@ -179,19 +179,14 @@ class Activator:
             raise SkillChanged(f"skill '{skill.name}' was changed while it was read", hint="try again")
         return skill._replace(manifest=manifest), files
 
-    def holds(self, receipt: Receipt, skill: Skill) -> bool:
-        """Whether the conversation has the instructions of an active skill as they are now, and may go by them."""
-        skill, files = self._shelf.take(skill)
-        same = bool(receipt.digest) and files.digest == receipt.digest
-        return receipt.in_context and same and not self._gate.denies(skill, files)
+    def look(self, skill: Skill) -> tuple[FileSet, bool]:
+        """Return the files of a skill that the session sees now, and whether the user has refused it."""
+        taken, files = self._shelf.take(skill)
+        return files, self._gate.denies(taken, files)
 
     def is_active(self, skill: Skill, files: FileSet) -> bool:
         """Whether these very files of a skill are switched on."""
         return self._find_current(skill, files) is not None
-
-    def is_refused(self, skill: Skill) -> bool:
-        """Whether the user has refused a skill that is active."""
-        return self._gate.denies(*self._shelf.take(skill))
 
     def peek(self, skill: Skill) -> str:
         """Return the instructions of a skill without switching it on; whoever may activate it may look."""

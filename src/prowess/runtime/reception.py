@@ -11,6 +11,7 @@ from prowess.catalog.views import View
 from prowess.disclosure.agreed_files import SkillChanged
 from prowess.disclosure.guidance import render_fallback
 from prowess.disclosure.instructions import render_answer
+from prowess.disclosure.names import show_name
 from prowess.errors import BrokenSkill, NotFound, ProwessError, Refused, ToolInputError
 from prowess.execution.stopping import Stopped
 from prowess.policy import Policy, TriggerUse
@@ -20,7 +21,7 @@ from prowess.runtime.forking import ForkResult
 from prowess.runtime.planning import SIGNS, Planning
 from prowess.skill.skill import Skill
 
-__all__ = ["MAX_TRIGGERED", "ForkAnswer", "Reception", "Refusal", "ToolUse", "receive"]
+__all__ = ["MAX_TRIGGERED", "ForkAnswer", "Reception", "Refusal", "ToolUse", "receive", "tell_refusals"]
 
 MAX_TRIGGERED = 3
 """Skills that one message may activate by triggers."""
@@ -39,6 +40,14 @@ class Refusal:
 
     name: str
     error: ProwessError
+
+
+def tell_refusals(refusals: Sequence[Refusal]) -> str:
+    """Say which skills the user has called for in vain, so that the model does not ask for them once more."""
+    return "\n".join(
+        f"The user called for {show_name(one.name)}, which is not active: {one.error.message}. Go on without it."
+        for one in refusals
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prowess.activation.consent import Answer, Confirmation, ConsentAsker, Question, Verdict
 from prowess.activation.grants import Act
@@ -61,6 +61,21 @@ _TOUCH_SECONDS = 3_600
 """How often it is remembered that a session is in use."""
 
 
+class _Active(NamedTuple):
+    """A skill that is on."""
+
+    receipt: Receipt
+    skill: Skill
+    digest: str
+    """Of the files that it has now."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the conversation has its instructions as they are now."""
+        receipt = self.receipt
+        return receipt.in_context and bool(receipt.digest) and self.digest == receipt.digest
+
+
 class Session:
     """One chat or task of one agent. Made by `Runtime.session`; any thread may use it.
 
@@ -89,7 +104,6 @@ class Session:
         self.rights = rights
         """What may be done in it: no more than the host lets anybody do, nor than whoever opened it may."""
         self._runtime = runtime
-        self._key = key
         self._memory = memory
         self._allowlist = None if allowlist is None else tuple(allowlist)
         self._bound_by = tuple(bound_by)
@@ -219,9 +233,8 @@ class Session:
         """Return the names of active skills whose instructions hold, and of those that must be activated again."""
         active: list[str] = []
         faded: list[str] = []
-        for receipt, skill in self._find_active():
-            held = self._activator.holds(receipt, skill)
-            (active if held else faded).append(receipt.name)
+        for one in self._find_active():
+            (active if one.is_held else faded).append(one.receipt.name)
         return active, faded
 
     def catalog_delta(self, query: str = "") -> CatalogDelta:
@@ -385,7 +398,7 @@ class Session:
         session = Session(
             self._runtime,
             fork,
-            replace(self._key, session=fork),
+            replace(self.key, session=fork),
             memory=SessionMemory.TASK,
             asker=asker,
             allowlist=self._allowlist,
@@ -413,11 +426,11 @@ class Session:
 
         It is in the order of activation.
         """
-        return tuple(receipt for receipt, _ in self._find_active())
+        return tuple(one.receipt for one in self._find_active())
 
     def active_skills(self) -> tuple[Skill, ...]:
         """Return the skills that are switched on, in the order of activation."""
-        return tuple(skill for _, skill in self._find_active())
+        return tuple(one.skill for one in self._find_active())
 
     def ruling_skills(self) -> tuple[Skill, ...]:
         """Return the skills whose own rules on tools hold: those that are on.
@@ -427,11 +440,18 @@ class Session:
         is_enforced = self.policy.execution.allowed_tools is AllowedTools.ENFORCE
         return (*(self._bound_by if is_enforced else ()), *self.active_skills())
 
-    def _find_active(self) -> list[tuple[Receipt, Skill]]:
+    def _find_active(self) -> list[_Active]:
+        """Return the skills that are on and that nobody has refused, in the order of activation."""
         receipts = self._activator.active()
         skills = self._seen() if receipts else {}
-        found = [(receipt, skills[receipt.skill]) for receipt in receipts if receipt.skill in skills]
-        return [(receipt, skill) for receipt, skill in found if not self._activator.is_refused(skill)]
+        found: list[_Active] = []
+        for receipt in receipts:
+            if (skill := skills.get(receipt.skill)) is None:
+                continue
+            files, is_refused = self._activator.look(skill)
+            if not is_refused:
+                found.append(_Active(receipt, skill, files.digest))
+        return found
 
     def _seen(self) -> dict[str, Skill]:
         """Return the skills that the model or the user may call, by id."""
@@ -490,9 +510,13 @@ class Session:
         again when they are activated. `held` are the ids of receipts whose instructions still stand in what was kept of
         the conversation.
         """
-        active = [(one, skill) for one, skill in reversed(self._find_active())]
-        still = frozenset(one.id for one, skill in active if one.id in held and self._activator.holds(one, skill))
-        texts = [(one, self._activator.recall(one, skill)) for one, skill in active if one.id not in still]
+        active = self._find_active()[::-1]
+        still = frozenset(one.receipt.id for one in active if one.receipt.id in held and one.is_held)
+        texts = [
+            (one.receipt, self._activator.recall(one.receipt, one.skill))
+            for one in active
+            if one.receipt.id not in still
+        ]
         prompting = self._runtime.policy.prompting
         planned = plan_reattachment(
             texts,
@@ -516,7 +540,7 @@ class Session:
             return
         self._touched_at = now
         try:
-            self._runtime.store.touch_session(user=self._key.user, session=self._key.session, at=now)
+            self._runtime.store.touch_session(user=self.key.user, session=self.key.session, at=now)
         except WorldError as error:  # State that may only be read serves a conversation all the same.
             self._runtime.warn_once((self.id, "touch"), f"session '{self.id}': its use is not noted: {error.message}")
 

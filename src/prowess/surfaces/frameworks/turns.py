@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from prowess.activation.tools import Schema
-from prowess.agent.opening import tell_refusals
 from prowess.errors import ProwessError, WorldError
+from prowess.runtime.reception import tell_refusals
 from prowess.runtime.session import Session
 from prowess.runtime.tool_results import ToolResult, render_error
 
