@@ -8,12 +8,11 @@ from typing import NamedTuple
 from prowess.copies.disk_failures import disk_failure
 from prowess.copies.trees import unlock_folder
 from prowess.errors import WorldError
+from prowess.sources.open_folders import FOLDER_FLAGS
 from prowess.sources.skill_files import is_leftover
 from prowess.sources.source import show_path
 
 __all__ = ["Entry", "find_entry", "is_leftover_name", "list_entries", "list_names", "tells_case", "unlock_entry"]
-
-_FOLDER = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC"))
 
 
 class Entry(NamedTuple):
@@ -65,7 +64,7 @@ def list_names(folder: str) -> list[str]:
 def _list(folder: str) -> list[str]:
     if os.listdir not in os.supports_fd:
         return [] if os.path.islink(folder) else os.listdir(folder)
-    handle = os.open(folder, _FOLDER)
+    handle = os.open(folder, FOLDER_FLAGS)
     try:
         return os.listdir(handle)
     except FileNotFoundError:  # It was removed since it was opened.

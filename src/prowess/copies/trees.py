@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from prowess.copies.disk_failures import disk_failure
 from prowess.copies.mounted import has_mount_point
 from prowess.skill.digest import FileKind
+from prowess.sources.open_folders import FOLDER_FLAGS
 from prowess.sources.skill_files import UnfitName
 
 __all__ = ["TreeWriter", "lock_folder", "place_tree", "remove_tree", "unlock_folder"]
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_FOLDER = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC"))
 _READ_ONLY_FOLDER = 0o555
 _OPEN_FOLDER = 0o755
 _MODES = {FileKind.FILE: 0o444, FileKind.EXECUTABLE: 0o555}
@@ -173,7 +173,7 @@ def _set_mode(path: str, mode: int) -> None:
         os.chmod(path, mode)
         return
     try:
-        folder = os.open(path, _FOLDER)  # Which fails for a link: nothing it leads to is touched.
+        folder = os.open(path, FOLDER_FLAGS)  # Which fails for a link: nothing it leads to is touched.
     except PermissionError:
         _set_mode_unread(path, mode)
         return
@@ -188,7 +188,7 @@ def _set_mode_unread(path: str, mode: int) -> None:
     if sys.platform != "linux":
         os.chmod(path, mode, follow_symlinks=False)
         return
-    folder = os.open(path, _FOLDER | os.O_PATH)
+    folder = os.open(path, FOLDER_FLAGS | os.O_PATH)
     try:
         os.chmod(f"/proc/self/fd/{folder}", mode)  # The folder that was opened, whatever has its name by now.
     finally:
@@ -207,7 +207,7 @@ def remove_tree(path: str) -> bool:
         shutil.rmtree(path, ignore_errors=True)
         return not os.path.lexists(path)
     parent, name = os.path.split(path)
-    surface = os.open(parent, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
+    surface = os.open(parent, FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0))
     try:
         removal = _Removal(surface, [os.fsencode(name)])
         return removal.run()
@@ -230,7 +230,7 @@ class _Removal:
 
     def remove(self, parent: int, name: bytes, depth: int) -> bool:
         try:
-            folder = os.open(name, _FOLDER, dir_fd=parent)
+            folder = os.open(name, FOLDER_FLAGS, dir_fd=parent)
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 return _unlink(parent, name)

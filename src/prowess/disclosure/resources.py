@@ -22,6 +22,7 @@ from prowess.skill.digest import SkillFile
 from prowess.skill.skill import Skill
 from prowess.sources.beneath import Obstacle, open_beneath
 from prowess.sources.folders import SKILL_MD
+from prowess.sources.open_folders import read_up_to
 from prowess.sources.skill_files import list_skill_files
 from prowess.sources.source import show_path
 
@@ -127,7 +128,7 @@ def read_resource(
     on_disk = plain.encode("utf-8", "surrogateescape")
     try:
         status = os.fstat(file)
-        raw = _read_up_to(file, MAX_READ_BYTES + 1)
+        raw = read_up_to(file, MAX_READ_BYTES + 1)
         sha256 = _hash_whole(file, raw, most_bytes=find_most_bytes(on_disk, files=files)) if files else ""
     except OSError:
         raise _refuse(Obstacle.UNREADABLE, skill, plain) from None  # Its text could name a path of the host.
@@ -150,7 +151,7 @@ def read_whole(skill: Skill, path: bytes, *, files: Sequence[SkillFile] = ()) ->
         raise _refuse(Obstacle.MISSING, skill, show_path(plain))
     file = _open(skill, plain)
     try:
-        raw = _read_up_to(file, MAX_READ_BYTES + 1)
+        raw = read_up_to(file, MAX_READ_BYTES + 1)
     except OSError:
         raise _refuse(Obstacle.UNREADABLE, skill, plain) from None  # Its text could name a path of the host.
     finally:
@@ -171,14 +172,6 @@ def _open(skill: Skill, path: str) -> int:
     if isinstance(found, Obstacle):
         raise _refuse(found, skill, path)
     return found
-
-
-def _read_up_to(file: int, limit: int) -> bytes:
-    parts: list[bytes] = []
-    while limit > 0 and (part := os.read(file, min(limit, _CHUNK))):
-        parts.append(part)
-        limit -= len(part)
-    return b"".join(parts)
 
 
 def _hash_whole(file: int, raw: bytes, *, most_bytes: int) -> str:

@@ -12,7 +12,7 @@ from prowess.skill.frontmatter import HEAD_BYTES, MAX_FRONTMATTER_BYTES, is_clos
 from prowess.skill.problems import Problem, make_problem
 from prowess.sources.disk_errors import name_fault
 from prowess.sources.folders import SKILL_MD
-from prowess.sources.open_folders import FILE_FLAGS
+from prowess.sources.open_folders import FILE_FLAGS, read_up_to
 from prowess.sources.real_paths import find_real_path
 
 __all__ = ["read_head", "read_plain_file", "read_sidecar", "read_start", "sidecar_status"]
@@ -31,7 +31,7 @@ def read_head(folder: str, status: os.stat_result) -> bytes | Problem:
         try:
             head = os.read(file, HEAD_BYTES)
             if len(head) == HEAD_BYTES and not is_closed(head):
-                head += _read_up_to(file, MAX_FRONTMATTER_BYTES + 1 - HEAD_BYTES)
+                head += read_up_to(file, MAX_FRONTMATTER_BYTES + 1 - HEAD_BYTES)
             return head
         finally:
             os.close(file)
@@ -49,7 +49,7 @@ def read_start(folder: str, *, limit: int) -> bytes | Problem:
             return target
         file = os.open(target, FILE_FLAGS)
         try:
-            return _read_up_to(file, limit)
+            return read_up_to(file, limit)
         finally:
             os.close(file)
     except OSError as error:
@@ -78,7 +78,7 @@ def read_plain_file(path: str, *, limit: int) -> bytes | None:
     try:
         file = os.open(path, FILE_FLAGS)
         try:
-            return _read_up_to(file, limit) if stat.S_ISREG(os.fstat(file).st_mode) else None
+            return read_up_to(file, limit) if stat.S_ISREG(os.fstat(file).st_mode) else None
         finally:
             os.close(file)
     except OSError:
@@ -100,14 +100,6 @@ def _is_plain_file_in(folder: str, path: str) -> bool:
         return path.startswith(folder + os.sep) and stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
         return False
-
-
-def _read_up_to(file: int, limit: int) -> bytes:
-    parts: list[bytes] = []
-    while limit > 0 and (part := os.read(file, min(limit, 1 << 20))):
-        parts.append(part)
-        limit -= len(part)
-    return b"".join(parts)
 
 
 def _unreadable(error: OSError) -> Problem:

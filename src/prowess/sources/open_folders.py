@@ -7,15 +7,17 @@ rights.
 import os
 from typing import Protocol
 
-__all__ = ["FILE_FLAGS", "HandleFolder", "OpenFolder", "PathFolder", "open_folder"]
+__all__ = ["FILE_FLAGS", "FOLDER_FLAGS", "HandleFolder", "OpenFolder", "PathFolder", "open_folder", "read_up_to"]
 
 # Which of these flags exist depends on the system.
 FILE_FLAGS = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 """How a file of a skill is opened: without following a link, and without waiting."""
 _NO_LINK = sum(getattr(os, flag, 0) for flag in ("O_DIRECTORY", "O_CLOEXEC", "O_NOFOLLOW"))
-_FOLDER = os.O_RDONLY | _NO_LINK
+FOLDER_FLAGS = os.O_RDONLY | _NO_LINK
+"""How a folder is opened to be listed: without following a link."""
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | _NO_LINK
 """How a folder on the way is opened: where the system can, without the right to list it."""
+_CHUNK = 1 << 20
 
 
 class OpenFolder(Protocol):
@@ -55,6 +57,15 @@ def open_folder(path: str) -> OpenFolder:
     return HandleFolder(_walk(path)) if os.open in os.supports_dir_fd else PathFolder(os.fsencode(path))
 
 
+def read_up_to(file: int, limit: int) -> bytes:
+    """Return what an open file has from here on, at most so many bytes."""
+    parts: list[bytes] = []
+    while limit > 0 and (part := os.read(file, min(limit, _CHUNK))):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)
+
+
 def _walk(path: str) -> int:
     """Return a handle of the folder, reached step by step from the top."""
     *steps, last = path.strip("/").split("/")
@@ -64,7 +75,7 @@ def _walk(path: str) -> int:
             below = os.open(step, _STEP, dir_fd=here)
             os.close(here)
             here = below
-        return os.open(last or ".", _FOLDER, dir_fd=here)
+        return os.open(last or ".", FOLDER_FLAGS, dir_fd=here)
     finally:
         os.close(here)
 
@@ -91,7 +102,7 @@ class HandleFolder:
         return os.readlink(name, dir_fd=self._handle)
 
     def enter(self, name: bytes) -> OpenFolder:
-        return HandleFolder(os.open(name, _FOLDER, dir_fd=self._handle))
+        return HandleFolder(os.open(name, FOLDER_FLAGS, dir_fd=self._handle))
 
     def close(self) -> None:
         os.close(self._handle)
