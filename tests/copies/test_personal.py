@@ -168,7 +168,7 @@ def test_work_that_was_done_on_a_skill_is_kept_when_it_is_replaced(
 
 
 @pytest.mark.parametrize(
-    "name", ["../../../etc", "/etc", "a/b", ".hidden", "-rf", "a:b", "nul", "..", "a\\b", "x" * 201]
+    "name", ["../../../etc", "/etc", "a/b", ".hidden", "-rf", "a:b", "nul", "con .txt", "..", "a\\b", "x" * 201]
 )
 def test_name_that_no_folder_can_have_is_refused(personal: PersonalSkills, tmp_path: Path, name: str) -> None:
     """D68."""

@@ -1,7 +1,6 @@
 """Take a skill from anywhere into staging, and judge the copy: what was judged is what will be used."""
 
 import os
-import re
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from prowess.skill.problems import Problem, Severity
 from prowess.skill.reading import parse_skill
 from prowess.sources.folders import SKILL_MD, scan_folder
 from prowess.sources.heads import read_head
+from prowess.sources.portable_names import judge_name
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import Source, show_path
 
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 NO_SKILL = 'No valid SKILL.md with "name" frontmatter'
-_UNFIT = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')
-"""What some system allows in no folder's name, and `:`, which ids are made with."""
-_OF_DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
-_LONGEST_NAME = 200
+_LONGEST_NAME_BYTES = 200
+"""Of a skill's folder, so that there is room for what is put before or after it."""
+_ODD_BEGINNINGS = ".-~"
+"""What hides a folder, or means something else in a command."""
 _MAX_SAID = 3
 
 
@@ -106,15 +106,10 @@ def stage_skill(source: str, staging: str, *, origin: Origin, reading: Reading, 
 
 
 def is_folder_name(name: str) -> bool:
-    """Whether a folder can have this name on every system, without meaning anything but itself."""
-    return (
-        0 < len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
-        and name.isprintable()
-        and not _UNFIT.search(name)
-        and not _OF_DEVICES.fullmatch(name)
-        and name[0] not in ".-~ "
-        and name[-1] not in ". "
-    )
+    """Whether a skill's folder can have this name on every system, without meaning anything but itself."""
+    if judge_name(name) or name[0] in _ODD_BEGINNINGS:
+        return False
+    return len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME_BYTES
 
 
 def _find_name(draft: str, origin: Origin, reading: Reading) -> str:

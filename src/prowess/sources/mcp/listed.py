@@ -6,8 +6,8 @@ from typing import Any
 
 from prowess.skill.digest import FileKind, SkillFile, digest_files
 from prowess.skill.problems import Problem, make_problem
-from prowess.sources.mcp.portable_names import fold_path, judge_name, judge_paths
 from prowess.sources.mcp.wire import SKILL_MD, Fault, SkillEntry, find_excess, find_path, parse_entry
+from prowess.sources.portable_names import fold_path, judge_name, judge_paths
 
 __all__ = [
     "MAX_FILES",

@@ -1,4 +1,4 @@
-"""Names that a server may give to files: those that every disk can hold, and tell from one another."""
+"""Names that others may give to files and folders: those that every disk can hold, and tell from one another."""
 
 import unicodedata
 from collections.abc import Iterable

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.sources.mcp.portable_names import judge_name, judge_paths
+from prowess.sources.portable_names import judge_name, judge_paths
 
 
 @pytest.mark.parametrize("name", ["SKILL.md", "a b.md", "ß.md", ".hidden", "console.md", "x-1_2+3=4@5,6", "日本語"])
