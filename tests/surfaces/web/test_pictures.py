@@ -71,6 +71,8 @@ def test_pictures_of_a_conversation(visitor: Visitor, agents: Path) -> None:
     send(page, FIRST)
     answer(page, "allow-always")
     expect(page.locator("form.consent h3")).to_contain_text("check.sh")
+    page.reload()  # Else the page may still speak of the answer before.
+    expect(page.locator("form.consent h3")).to_contain_text("check.sh")
     _keep(page, "consent")
     answer(page, "allow-always")
     finished(page)
