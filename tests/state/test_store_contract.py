@@ -136,7 +136,7 @@ def test_any_text_is_kept_as_it_is(store: StateStore, text: str) -> None:
     )
     assert store.find_grant(user=text, digest=text, session=text, act=Act.RUN) == grant
     assert store.receipts(user=text, session=text) == (receipt,)
-    assert store.runs(user=text, session=text, skill=text) == (run,)
+    assert store.runs(user=text, session=text) == (run,)
     assert store.sessions(user=text) == (SessionRecord(text, text, text, 1.0, 1.0, (text,)),)
     assert store.usage(user=text) == (Usage(text, text, 1, 1, 25, 1.0, 1),)
     assert store.recent_skills(user=text, since=0.0, limit=9) == (text,)
@@ -231,18 +231,15 @@ def test_grants_are_listed_newest_first(store: StateStore) -> None:
 
 
 @pytest.mark.parametrize(
-    ("skill", "session", "left"),
+    ("skill", "left"),
     [
-        (None, None, set[str]()),
-        (SwitchKey("core:pdf"), None, {"d3", "d4"}),
-        (None, "chat", {"d1", "d3"}),
-        (None, "", {"d2", "d4"}),
-        (SwitchKey("core:pdf"), "chat", {"d1", "d3", "d4"}),
-        (SwitchKey("core:unknown"), None, {"d1", "d2", "d3", "d4"}),
+        (None, set[str]()),
+        (SwitchKey("core:pdf"), {"d3", "d4"}),
+        (SwitchKey("core:unknown"), {"d1", "d2", "d3", "d4"}),
     ],
 )
-def test_revoking_forgets_decisions_by_skill_and_session(
-    store: StateStore, skill: SwitchKey | None, session: str | None, left: set[str]
+def test_revoking_forgets_decisions_of_all_sessions_by_skill(
+    store: StateStore, skill: SwitchKey | None, left: set[str]
 ) -> None:
     for grant in (
         make_grant("d1"),
@@ -252,23 +249,22 @@ def test_revoking_forgets_decisions_by_skill_and_session(
         make_grant("d5", user="bob"),
     ):
         store.set_grant(grant)
-    assert store.revoke_grants(user="ann", skill=skill, session=session) == 4 - len(left)
+    assert store.revoke_grants(user="ann", skill=skill) == 4 - len(left)
     assert {grant.digest for grant in store.grants(user="ann")} == left
     assert len(store.grants(user="bob")) == 1
 
 
 @pytest.mark.requirement("K1")
 @pytest.mark.parametrize(
-    ("skill", "session", "left"),
+    ("skill", "left"),
     [
-        (SwitchKey("core:pdf"), None, {("d3", "")}),
-        (SwitchKey("core:unknown"), None, {("d1", ""), ("d3", "")}),
-        (SwitchKey("core:pdf"), "chat", {("d1", ""), ("d2", ""), ("d3", "")}),
-        (None, None, {("d1", ""), ("d3", "")}),
+        (SwitchKey("core:pdf"), {("d3", "")}),
+        (SwitchKey("core:unknown"), {("d1", ""), ("d3", "")}),
+        (None, {("d1", ""), ("d3", "")}),
     ],
 )
 def test_revoking_by_digest_forgets_what_was_decided_for_another_skill_of_the_same_files(
-    store: StateStore, skill: SwitchKey | None, session: str | None, left: set[tuple[str, str]]
+    store: StateStore, skill: SwitchKey | None, left: set[tuple[str, str]]
 ) -> None:
     for grant in (
         make_grant("d1"),
@@ -278,7 +274,7 @@ def test_revoking_by_digest_forgets_what_was_decided_for_another_skill_of_the_sa
         make_grant("d2", user="bob"),
     ):
         store.set_grant(grant)
-    assert store.revoke_grants(user="ann", skill=skill, digest="d2", session=session) == 4 - len(left)
+    assert store.revoke_grants(user="ann", skill=skill, digest="d2") == 4 - len(left)
     assert {(grant.digest, grant.session) for grant in store.grants(user="ann")} == left
     assert len(store.grants(user="bob")) == 1
 
@@ -393,29 +389,27 @@ def test_former_consent_is_to_the_same_act(store: StateStore) -> None:
 
 @pytest.mark.requirement("K1")
 @pytest.mark.parametrize(
-    ("skill", "digest", "act", "left"),
+    ("skill", "digest", "left"),
     [
-        (None, None, None, set[tuple[str, Act]]()),
-        (None, None, Act.RUN, {("d1", Act.USE), ("d2", Act.USE)}),
-        (SwitchKey("core:pdf"), None, None, {("d2", Act.USE), ("d2", Act.RUN)}),
-        (SwitchKey("core:pdf"), None, Act.USE, {("d1", Act.RUN), ("d2", Act.USE), ("d2", Act.RUN)}),
-        (SwitchKey("core:pdf"), "d2", Act.RUN, {("d1", Act.USE), ("d2", Act.USE)}),
+        (None, None, set[tuple[str, Act]]()),
+        (SwitchKey("core:pdf"), None, {("d2", Act.USE), ("d2", Act.RUN)}),
+        (SwitchKey("core:pdf"), "d2", set[tuple[str, Act]]()),
     ],
 )
-def test_revoking_forgets_both_acts_or_one(
-    store: StateStore, skill: SwitchKey | None, digest: str | None, act: Act | None, left: set[tuple[str, Act]]
+def test_revoking_forgets_both_acts(
+    store: StateStore, skill: SwitchKey | None, digest: str | None, left: set[tuple[str, Act]]
 ) -> None:
     for one in Act:
         store.set_grant(make_grant("d1", act=one))
         store.set_grant(make_grant("d2", act=one, skill="core:other"))
-    assert store.revoke_grants(user="ann", skill=skill, digest=digest, act=act) == 4 - len(left)
+    assert store.revoke_grants(user="ann", skill=skill, digest=digest) == 4 - len(left)
     assert {(grant.digest, grant.act) for grant in store.grants(user="ann")} == left
 
 
 @pytest.mark.requirement("K1")
 def test_powers_that_were_revoked_do_not_come_back(store: StateStore) -> None:
     store.set_grant(make_grant(act=Act.RUN, powers=("network",)))
-    store.revoke_grants(user="ann", act=Act.RUN)
+    store.revoke_grants(user="ann")
     plain = make_grant(act=Act.RUN, at=2.0)
     store.set_grant(plain)
     assert store.grants(user="ann") == (plain,)
@@ -788,7 +782,8 @@ def test_version_changes_with_every_decision(store: StateStore) -> None:
         lambda: store.set_grant(make_grant()),
         lambda: store.set_grant(make_grant(act=Act.RUN)),
         lambda: store.set_grant(make_grant(act=Act.RUN, powers=("network",))),
-        lambda: store.revoke_grants(user="ann", act=Act.RUN),
+        lambda: store.revoke_grants(user="ann", skill=SwitchKey("core:pdf")),
+        lambda: store.set_grant(make_grant()),
         lambda: store.revoke_grants(user="ann"),
         lambda: store.set_grant(make_grant(session="chat")),
         lambda: store.end_session(user="ann", session="chat", at=1.0),

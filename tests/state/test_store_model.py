@@ -215,24 +215,17 @@ class _Stores(RuleBasedStateMachine):
         user=_USERS,
         skill=st.none() | _SKILLS,
         digest=st.none() | _DIGESTS,
-        session=st.none() | st.just("") | _SESSIONS,
-        act=st.none() | _ACTS,
     )
-    def revoke_grants(
-        self, user: str, skill: str | None, digest: str | None, session: str | None, act: Act | None
-    ) -> None:
+    def revoke_grants(self, user: str, skill: str | None, digest: str | None) -> None:
         gone = [
             key
             for key, grant in self.grants.items()
-            if grant.user == user
-            and session in (None, grant.session)
-            and act in (None, grant.act)
-            and (skill == grant.skill.skill or digest == grant.digest or skill is digest is None)
+            if grant.user == user and (skill == grant.skill.skill or digest == grant.digest or skill is digest is None)
         ]
         for key in gone:
             del self.grants[key]
         key = None if skill is None else SwitchKey(skill)
-        assert self.store.revoke_grants(user=user, skill=key, digest=digest, session=session, act=act) == len(gone)
+        assert self.store.revoke_grants(user=user, skill=key, digest=digest) == len(gone)
         self.expect_decisions(changed=len(gone))
 
     @rule(user=_USERS, age=st.integers(0, 8))

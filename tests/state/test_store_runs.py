@@ -11,7 +11,7 @@ from tests.state.values import end_run, make_grant, make_receipt, make_run, make
 
 
 def test_new_store_knows_no_runs(store: StateStore) -> None:
-    assert store.runs(user="ann") == store.runs(user="ann", session="chat", skill="core:pdf") == ()
+    assert store.runs(user="ann") == store.runs(user="ann", session="chat") == ()
 
 
 @pytest.mark.requirement("K6")
@@ -83,25 +83,20 @@ def test_runs_of_one_id_in_other_sessions_and_of_other_users_are_others(store: S
     assert store.runs(user="bob") == (of_bob,)
 
 
-def test_runs_are_listed_newest_first_by_session_and_skill_up_to_a_limit(store: StateStore) -> None:
+def test_runs_are_listed_newest_first_by_session_up_to_a_limit(store: StateStore) -> None:
     for number in range(6):
-        skill = "core:pdf" if number < 4 else "core:zip"
-        store.record_run(make_run(f"x{number}", session="ab"[number % 2], skill=skill, at=float(number)))
+        store.record_run(make_run(f"x{number}", session="ab"[number % 2], at=float(number)))
     store.record_run(make_run("of-bob", user="bob", session="a"))
     listed = {
         "all": store.runs(user="ann"),
         "some": store.runs(user="ann", limit=2),
         "of a": store.runs(user="ann", session="a"),
-        "of zip": store.runs(user="ann", skill="core:zip"),
-        "of zip in a": store.runs(user="ann", session="a", skill="core:zip"),
-        "of nobody": store.runs(user="ann", session="", skill=""),
+        "of nobody": store.runs(user="ann", session=""),
     }
     assert {name: [run.id for run in runs] for name, runs in listed.items()} == {
         "all": ["x5", "x4", "x3", "x2", "x1", "x0"],
         "some": ["x5", "x4"],
         "of a": ["x4", "x2", "x0"],
-        "of zip": ["x5", "x4"],
-        "of zip in a": ["x4"],
         "of nobody": [],
     }
 

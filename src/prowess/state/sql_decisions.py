@@ -100,15 +100,7 @@ class SqlDecisions(SqlTables):
 
         self._database.write(work)
 
-    def revoke_grants(
-        self,
-        *,
-        user: str,
-        skill: SwitchKey | None = None,
-        digest: str | None = None,
-        session: str | None = None,
-        act: Act | None = None,
-    ) -> int:
+    def revoke_grants(self, *, user: str, skill: SwitchKey | None = None, digest: str | None = None) -> int:
         statement, parameters = "DELETE FROM grants WHERE owner = ?", pack(user)
         about: list[str] = []
         if skill is not None:
@@ -119,10 +111,6 @@ class SqlDecisions(SqlTables):
             parameters += pack(digest)
         if about:
             statement += f" AND ({' OR '.join(about)})"
-        for column, wanted in (("session", session), ("act", act and act.value)):
-            if wanted is not None:
-                statement += f" AND {column} = ?"
-                parameters += pack(wanted)
         return self._decide(statement, parameters)
 
     def _grants(self, condition: str, parameters: tuple[object, ...]) -> tuple[Grant, ...]:

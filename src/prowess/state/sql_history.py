@@ -67,14 +67,11 @@ class SqlHistory(SqlTables):
         row = pack_run(run)
         self._database.write(lambda transaction: transaction.run(_RECORD_RUN, row))
 
-    def runs(
-        self, *, user: str, session: str | None = None, skill: str | None = None, limit: int = 1_000
-    ) -> tuple[RunReceipt, ...]:
+    def runs(self, *, user: str, session: str | None = None, limit: int = 1_000) -> tuple[RunReceipt, ...]:
         statement, parameters = _RUNS, pack(user)
-        for column, wanted in (("session", session), ("skill", skill)):
-            if wanted is not None:
-                statement += f" AND {column} = ?"
-                parameters += pack(wanted)
+        if session is not None:
+            statement += " AND session = ?"
+            parameters += pack(session)
         rows = self._database.read(statement + " ORDER BY started_at DESC, session, id LIMIT ?", (*parameters, limit))
         return tuple(map(unpack_run, rows))
 

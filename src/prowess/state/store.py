@@ -71,16 +71,8 @@ class StateStore(LiveStore, Protocol):
         """
         ...
 
-    def revoke_grants(
-        self,
-        *,
-        user: str,
-        skill: SwitchKey | None = None,
-        digest: str | None = None,
-        session: str | None = None,
-        act: Act | None = None,
-    ) -> int:
-        """Forget decisions on one skill, of one session, on one act, or all of a user's; return how many there were.
+    def revoke_grants(self, *, user: str, skill: SwitchKey | None = None, digest: str | None = None) -> int:
+        """Forget decisions on one skill, or all of a user's; return how many there were.
 
         Those on `digest`, which the skill has now, go too, whichever skill of the same files they were given for.
         """
@@ -237,10 +229,8 @@ class StateStore(LiveStore, Protocol):
         """Record a run, when it begins and again when it ends. One that has ended stays so."""
         ...
 
-    def runs(
-        self, *, user: str, session: str | None = None, skill: str | None = None, limit: int = 1_000
-    ) -> tuple[RunReceipt, ...]:
-        """Return runs of a session, of a skill by its id, or all of a user's, newest first."""
+    def runs(self, *, user: str, session: str | None = None, limit: int = 1_000) -> tuple[RunReceipt, ...]:
+        """Return runs of a session, or all of a user's, newest first."""
         ...
 
     def usage(self, *, user: str, since: float = 0.0) -> tuple[Usage, ...]:
