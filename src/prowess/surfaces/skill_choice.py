@@ -9,12 +9,25 @@ from prowess.catalog.views import View
 from prowess.skill.problems import Severity
 from prowess.skill.skill import Skill
 
-__all__ = ["STATES", "Page", "SkillChoice", "choose_skills", "cut_page", "find_distance", "find_text"]
+__all__ = [
+    "STATES",
+    "Page",
+    "SkillChoice",
+    "choose_skills",
+    "count_problems",
+    "cut_page",
+    "find_distance",
+    "find_states",
+    "find_text",
+    "has_state",
+    "has_words",
+]
 
 _T = TypeVar("_T")
 
 STATES = ("visible", "hidden", "disabled", "shadowed", "untrusted", "ineligible", "problems", "rejected")
 """What can be asked for; `hidden` is all that models do not see, and no skill is `rejected`, but a folder."""
+_VISIBLE = ("visible",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +54,41 @@ def choose_skills(catalog: Catalog, view: View, wanted: SkillChoice) -> tuple[Sk
     """Return the skills that are asked for in the catalog's order; with a query, those of such a name come first."""
     words = wanted.query.casefold().split()
     chosen = (skill for skill in catalog.skills if not wanted.source or skill.kind.value == wanted.source)
-    chosen = (skill for skill in chosen if not wanted.state or _has_state(skill, view, wanted.state))
-    found: Iterable[Skill] = (skill for skill in chosen if _has_words(skill, words))
+    chosen = (skill for skill in chosen if not wanted.state or _is_in(skill, view, wanted.state))
+    found: Iterable[Skill] = (skill for skill in chosen if not words or has_words(find_text(skill), words))
     query = wanted.query.casefold().strip()
     return tuple(sorted(found, key=lambda skill: find_distance(skill, query)) if query else found)
 
 
-def _has_state(skill: Skill, view: View, state: str) -> bool:
-    reasons = view.hidden.get(skill.id, ())
-    match state:
-        case "visible":
-            return not reasons
+def _is_in(skill: Skill, view: View, state: str) -> bool:
+    return has_state(find_states(skill, view), state, problems=count_problems(skill))
+
+
+def find_states(skill: Skill, view: View) -> tuple[str, ...]:
+    """Return `visible`, or the code of each reason why models do not see a skill, the first the most telling."""
+    return tuple(dict.fromkeys(reason.code for reason in view.hidden.get(skill.id, ()))) or _VISIBLE
+
+
+def count_problems(skill: Skill) -> int:
+    """Return how many errors and warnings a skill has."""
+    return sum(problem.severity is not Severity.INFO for problem in skill.problems)
+
+
+def has_state(states: Sequence[str], wanted: str, *, problems: int) -> bool:
+    """Whether a skill of these states and so many problems is in the state that is wanted; empty if any is."""
+    match wanted:
+        case "":
+            return True
         case "hidden":
-            return bool(reasons)
+            return states != _VISIBLE
         case "problems":
-            return any(problem.severity is not Severity.INFO for problem in skill.problems)
+            return problems > 0
         case _:
-            return any(reason.code == state for reason in reasons)
+            return wanted in states
 
 
-def _has_words(skill: Skill, words: Sequence[str]) -> bool:
-    text = find_text(skill) if words else ""
+def has_words(text: str, words: Sequence[str]) -> bool:
+    """Whether all words, which are in small letters, are in a text that is too."""
     return all(word in text for word in words)
 
 

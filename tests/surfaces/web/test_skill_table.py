@@ -53,6 +53,16 @@ def test_rows_are_made_anew_only_if_something_has_changed(runtime: Runtime, agen
     assert [row.skill.name for row in second.rows] == ["alpha", "beta", "delta", "gamma"]
 
 
+def test_snapshot_says_what_was_so_when_it_was_made(runtime: Runtime, agents: Path) -> None:
+    table = SkillTable(runtime)
+    before = table.current()
+    write_skill(agents, "delta")
+    assert table.get("delta").skill.name == "delta"
+    with pytest.raises(NotFound):
+        before.get("delta")
+    assert before.get("alpha") is before.rows[0]
+
+
 def test_switch_shows_at_once(runtime: Runtime) -> None:
     table = SkillTable(runtime)
     assert table.get("beta").is_visible

@@ -20,11 +20,20 @@ from prowess.errors import NotFound
 from prowess.runtime import Runtime
 from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.deception import make_printable
-from prowess.skill.problems import Severity
 from prowess.skill.skill import Skill
-from prowess.surfaces.skill_choice import STATES, find_distance, find_text
+from prowess.surfaces.skill_choice import (
+    STATES,
+    Page,
+    count_problems,
+    cut_page,
+    find_distance,
+    find_states,
+    find_text,
+    has_state,
+    has_words,
+)
 
-__all__ = ["SORTS", "Cut", "SkillRow", "SkillTable", "Snapshot", "Wanted"]
+__all__ = ["SORTS", "SkillRow", "SkillTable", "Snapshot", "Wanted"]
 
 _USAGE_SECONDS = 5.0
 
@@ -65,16 +74,6 @@ class Wanted:
     limit: int = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """One page of what is wanted."""
-
-    rows: tuple[SkillRow, ...]
-    total: int
-    page: int
-    pages: int
-
-
 @dataclass(slots=True)
 class Snapshot:
     """All rows of one moment."""
@@ -101,6 +100,14 @@ class Snapshot:
         skill = self.catalog.find(name)
         return self.by_key[make_activation_key(skill.id)] if skill else None
 
+    def get(self, name: str) -> SkillRow:
+        """Return the row of a skill by its key, its id or its name; raise NotFound if there is none."""
+        row = self.find(name)
+        if row is None:
+            hint = self.catalog.suggest(name)
+            raise NotFound(f"no skill '{make_printable(name[:200])}'", hint=hint, code="unknown-skill")
+        return row
+
     def tokens(self, row: SkillRow) -> int:
         """Return what its entry in a prompt costs, if all of its description is shown."""
         known = self._tokens.get(row.skill.id)
@@ -118,18 +125,18 @@ class Snapshot:
         usage = self.usage.get(row.skill.id)
         return usage.last_used_at if usage else 0.0
 
-    def choose(self, wanted: Wanted) -> Cut:
+    def choose(self, wanted: Wanted) -> Page[SkillRow]:
         """Return one page of the rows that are wanted; the last one if there are not so many."""
         rows = self._sort(self._filter(wanted), wanted)
-        pages = max(1, -(-len(rows) // wanted.limit))
-        page = min(wanted.page, pages)
-        start = (page - 1) * wanted.limit
-        return Cut(tuple(rows[start : start + wanted.limit]), len(rows), page, pages)
+        found = cut_page(rows, limit=wanted.limit, number=wanted.page)
+        return found if found.number <= found.pages else cut_page(rows, limit=wanted.limit, number=found.pages)
 
     def count(self, state: str) -> int:
         """Return how many skills are in a state, or how many folders were rejected."""
         if self._counts is None:
-            self._counts = Counter(state for row in self.rows for state in STATES if _has_state(row, state))
+            self._counts = Counter(
+                state for row in self.rows for state in STATES if has_state(row.states, state, problems=row.problems)
+            )
         return len(self.catalog.rejected) if state == "rejected" else self._counts[state]
 
     def _filter(self, wanted: Wanted) -> Sequence[SkillRow]:
@@ -140,16 +147,15 @@ class Snapshot:
             row
             for row in self.rows
             if (not wanted.source or row.skill.kind.value == wanted.source)
-            and _has_state(row, wanted.state)
-            and (not words or self._has_words(row, words))
+            and has_state(row.states, wanted.state, problems=row.problems)
+            and (not words or has_words(self._find_text(row.skill), words))
         ]
 
-    def _has_words(self, row: SkillRow, words: Sequence[str]) -> bool:
-        skill = row.skill
+    def _find_text(self, skill: Skill) -> str:
         text = self._texts.get(skill.id)
         if text is None:
             text = self._texts[skill.id] = find_text(skill)
-        return all(word in text for word in words)
+        return text
 
     def _sort(self, rows: Sequence[SkillRow], wanted: Wanted) -> Sequence[SkillRow]:
         if wanted.sort:
@@ -157,18 +163,6 @@ class Snapshot:
             return sorted(rows, key=lambda row: value(self, row), reverse=is_falling)
         query = wanted.query.casefold().strip()
         return sorted(rows, key=lambda row: find_distance(row.skill, query)) if query else rows
-
-
-def _has_state(row: SkillRow, state: str) -> bool:
-    match state:
-        case "":
-            return True
-        case "hidden":
-            return not row.is_visible
-        case "problems":
-            return row.problems > 0
-        case _:
-            return state in row.states
 
 
 SORTS: dict[str, Callable[[Snapshot, SkillRow], str | float]] = {
@@ -210,13 +204,8 @@ class SkillTable:
             return known
 
     def get(self, name: str) -> SkillRow:
-        """Return the row of a skill by its key, its id or its name; raise NotFound if there is none."""
-        snapshot = self.current()
-        row = snapshot.find(name)
-        if row is None:
-            hint = snapshot.catalog.suggest(name)
-            raise NotFound(f"no skill '{make_printable(name[:200])}'", hint=hint, code="unknown-skill")
-        return row
+        """Return the row of a skill as it is now; raise NotFound if there is none."""
+        return self.current().get(name)
 
     def _make(self, catalog: Catalog, view: View) -> Snapshot:
         switches = self._runtime.switches()
@@ -237,12 +226,11 @@ class SkillTable:
 
 def _make_rows(catalog: Catalog, view: View, switches: Switches, *, agent: str) -> Iterable[SkillRow]:
     for skill in catalog.skills:
-        hidden = view.hidden.get(skill.id, ())
         yield SkillRow(
             skill,
             make_activation_key(skill.id),
-            tuple(dict.fromkeys(reason.code for reason in hidden)) or ("visible",),
+            find_states(skill, view),
             switches.position(skill, agent=agent) if switches else Switch.ON,
             catalog.shadowed.get(skill.id, ""),
-            sum(problem.severity is not Severity.INFO for problem in skill.problems),
+            count_problems(skill),
         )

@@ -27,6 +27,7 @@ from prowess.surfaces.web.api.operations import Call, Operation
 from prowess.surfaces.web.api.skill_answers import Digest, ProblemRow
 from prowess.surfaces.web.api.skill_contents import open_folder_contents
 from prowess.surfaces.web.api.skills import answer_file
+from prowess.surfaces.web.skill_table import SkillRow
 
 __all__ = ["OWN_SKILL_OPERATIONS", "describe_versions", "list_removed"]
 
@@ -131,10 +132,9 @@ def _make_id(name: str) -> str:
     return f"{SourceKind.USER}:{name}"
 
 
-def _find_own(call: Call) -> str | None:
+def _find_own(call: Call, row: SkillRow | None) -> str | None:
     """Return the folder's name of one of the user's own skills, in use or removed, whatever else has its name."""
     runtime, asked = call.site.runtime, call.path["skill"]
-    row = call.site.table.current().find(asked)
     own = find_own_folder(runtime, row.skill) if row is not None else None
     if own is not None:
         return own
@@ -152,14 +152,17 @@ def _find_by_id(runtime: Runtime, asked: str) -> str | None:
     return None
 
 
+def _find_row(call: Call) -> SkillRow | None:
+    return call.site.table.current().find(call.path["skill"])
+
+
 def _get_own(call: Call) -> str:
-    own = _find_own(call)
+    row = _find_row(call)
+    own = _find_own(call, row)
     if own is not None:
         return own
-    row = call.site.table.current().find(call.path["skill"])
     if row is None:
-        asked = show_path(call.path["skill"][:200])
-        raise NotFound(f"no skill '{asked}'", hint="/api/skills lists all skills", code="unknown-skill")
+        raise _unknown(call.path["skill"])
     raise Refused(
         f"'{row.skill.name}' is not one of your own skills",
         hint=f"make a copy of it yours first: eject it; if you removed your own, '{_make_id(row.skill.name)}' names it",
@@ -167,13 +170,19 @@ def _get_own(call: Call) -> str:
     )
 
 
+def _unknown(asked: str) -> NotFound:
+    shown = show_path(asked[:200])
+    return NotFound(f"no skill '{shown}'", hint="/api/skills lists all skills", code="unknown-skill")
+
+
 def _list_versions(call: Call) -> Record:
-    own = _find_own(call)
-    if own is None:
-        row = call.site.table.current().find(call.path["skill"])
-        if row is not None:
-            return describe_versions(call.site.runtime, row.skill)
-    return history_record(call.site.runtime.personal().history(own or _get_own(call))) | {"own": True}
+    row = _find_row(call)
+    own = _find_own(call, row)
+    if own is not None:
+        return history_record(call.site.runtime.personal().history(own)) | {"own": True}
+    if row is None:
+        raise _unknown(call.path["skill"])
+    return describe_versions(call.site.runtime, row.skill)
 
 
 def _send_version_file(call: Call) -> Response:

@@ -141,7 +141,7 @@ def _list(call: Call) -> Record:
     return {
         "skills": describe_rows(call.site.runtime, snapshot, cut.rows),
         "total": cut.total,
-        "page": cut.page,
+        "page": cut.number,
         "pages": cut.pages,
         "rejected": [rejected_record(one) for one in catalog.rejected[:MAX_LISTED]],
         "rejected_total": len(catalog.rejected),
@@ -153,8 +153,7 @@ def _list(call: Call) -> Record:
 
 def _show(call: Call) -> Record:
     snapshot = call.site.table.current()
-    row = call.site.table.get(call.path["skill"])
-    return describe_skill(call.site.runtime, snapshot, row)
+    return describe_skill(call.site.runtime, snapshot, snapshot.get(call.path["skill"]))
 
 
 def _read_content(call: Call) -> Record:

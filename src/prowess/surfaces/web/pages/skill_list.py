@@ -79,15 +79,15 @@ def show_list(snapshot: Snapshot, wanted: Wanted, *, show: Callable[[Any], Any])
     return {
         "rows": [_show_row(snapshot, row) for row in cut.rows],
         "cut": cut,
-        "first": (cut.page - 1) * wanted.limit + 1,
+        "first": (cut.number - 1) * wanted.limit + 1,
         "wanted": wanted,
         "columns": [_show_column(wanted, name, title) for name, title in _COLUMNS],
         "filters": [_show_filter(snapshot, wanted, state) for state in ("", *STATES)],
         "sources": sorted(
             {row.skill.kind.value for row in snapshot.rows} | ({wanted.source} if wanted.source else set())
         ),
-        "former": _address(replace(wanted, page=cut.page - 1)) if cut.page > 1 else "",
-        "next": _address(replace(wanted, page=cut.page + 1)) if cut.page < cut.pages else "",
+        "former": _address(replace(wanted, page=cut.number - 1)) if cut.number > 1 else "",
+        "next": _address(replace(wanted, page=cut.number + 1)) if cut.number < cut.pages else "",
         "collisions": [
             (by_id[loser], snapshot.find(winner)) for loser, winner in list(catalog.shadowed.items())[:_MAX_LISTED]
         ],

@@ -46,8 +46,8 @@ def _list(visit: Visit) -> Response:
 
 def _show(visit: Visit) -> Response:
     site, runtime = visit.site, visit.site.runtime
-    row = site.table.get(visit.request.path_params["key"])
     snapshot = site.table.current()
+    row = snapshot.get(visit.request.path_params["key"])
     files = runtime.files(row.skill)
     tree, more_files = make_tree(row, files)
     grants = [grant_record(runtime, one) for one in runtime.grants() if one.skill.skill == row.skill.id]
