@@ -25,17 +25,34 @@ def test_groups_of_problems_begin_with_codes_that_exist() -> None:
 
 def test_page_of_settings_has_every_setting() -> None:
     headings = [line.removeprefix("## ") for line in reference.render_settings().splitlines() if line.startswith("## ")]
-    assert headings == [*(setting.path for setting in SETTINGS), "The whole file"]
+    tables = ["skills", "agents.NAME", "mcp.servers.NAME"]
+    assert headings == [*(setting.path for setting in SETTINGS), *tables, "The whole file"]
+
+
+def test_page_of_settings_says_of_every_key_what_holds_without_it() -> None:
+    page = reference.render_settings()
+    defaults = re.findall(r"^- (?:Default|By profile): (.*)$", page, re.MULTILINE)
+    assert len(defaults) == page.count("\n- It takes ") == len(_find_examples())
+    assert all(re.fullmatch(r"not set|`[^`]+`(?: \(.*\))?", default) for default in defaults)
+    for path, default in (("model", "`offline`"), ("keep_receipts_days", "`365`"), ("execution.image", "not set")):
+        assert f"- Default: {default}\n" in page.partition(f"## {path}\n")[2].partition("\n## ")[0]
 
 
 def test_examples_of_settings_are_toml_that_sets_them() -> None:
-    examples = re.findall(r"^- Example: `(.*)`$", reference.render_settings(), re.MULTILINE)
-    assert len(examples) == len(SETTINGS)
-    for setting, example in zip(SETTINGS, examples, strict=True):
+    examples = _find_examples()
+    for setting, example in zip(SETTINGS, examples, strict=False):
         value: Any = tomllib.loads(example)
         for part in setting.path.split("."):
             value = value[part]
         setting.read(value)
+    tables = [tomllib.loads(example) for example in examples[len(SETTINGS) :]]
+    assert {key for table in tables for key in table} == {"skills", "agents", "mcp"}
+    (path,) = {key for table in tables for key in table.get("mcp", {}).get("servers", {})}
+    assert path == "acme"
+
+
+def _find_examples() -> list[str]:
+    return re.findall(r"^- Example: `(.*)`$", reference.render_settings(), re.MULTILINE)
 
 
 def test_page_of_commands_has_every_command_with_an_example() -> None:

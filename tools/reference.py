@@ -6,7 +6,7 @@ python tools/reference.py --check    fail if one is stale
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import cast
@@ -16,7 +16,11 @@ import click
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # Started as a script, or imported by a test.
 
 from prowess.policy import PROFILES
-from prowess.settings import SETTINGS, Setting, render_template
+from prowess.settings import SETTINGS, Setting, Settings, render_template
+from prowess.settings.servers import SERVER_SETTINGS
+from prowess.settings.vocabulary import AGENT_SETTINGS, SWITCH_SETTING
+from prowess.sources.mcp.servers import McpServer
+from prowess.sources.places import LOCAL_USER, Place
 from prowess.surfaces.cli.main import COMMANDS, cli
 from tools.pages import write_or_check
 
@@ -30,8 +34,24 @@ Settings are read from the file that `--config` or `PROWESS_CONFIG` names, or fr
 home is `~/.prowess`, or where `PROWESS_HOME` says. The profile is chosen by `--profile`, `PROWESS_PROFILE` or the file,
 in this order, and the database by `PROWESS_DATABASE` or the file; `PROWESS_MODEL` and `PROWESS_MODEL_URL` go before the
 file's `model` and `model_url`. `PROWESS_DEBUG=1` shows where an internal error comes from. `prowess init` writes the
-file below, with every line commented out.
+file below, with every line commented out. A key with dots may stand in a table: `web.port = 8080` is the same as
+`port = 8080` below a line `[web]`.
 """
+_SWITCHES = """## skills
+
+The table of switches that count for everybody, a line for each skill.
+"""
+_AGENTS = """## agents.NAME
+
+A table for each agent, by the name that `--agent` or the program gives it.
+"""
+_SERVERS = """## mcp.servers.NAME
+
+A table for each MCP server that skills are taken from, by the name that its skills get in their ids. It has either a
+`command` or a `url`. `prowess mcp servers add` writes one.
+"""
+_NO_SETTINGS = Settings(PROFILES["standard"], Place("", "", "", LOCAL_USER))
+"""What holds where the file says nothing and no profile differs."""
 _CLI_HEAD = """# Command line
 
 <!-- Made by tools/reference.py from the commands' help; do not edit. -->
@@ -41,58 +61,84 @@ _STATUSES = """Exit status: 0 done, 1 the answer is no, 2 wrong usage or setting
 
 
 def render_settings() -> str:
-    """Return the page of settings: one heading a key, and the whole file at the end."""
+    """Return the page of settings: one heading a key, one for each kind of table, and the whole file at the end."""
     parts = [_SETTINGS_HEAD]
     for setting in SETTINGS:
-        parts.append(f"## {setting.path}\n\n{_sentence(setting.about)}\n")
-        parts.append(
-            "\n".join([f"- It takes {_wanted(setting)}.", f"- Example: `{_line(setting)}`", *_defaults(setting)])
-        )
-        parts.append("")
+        about = (setting.about, _wanted(setting.read), setting.sample)
+        parts.append(_entry(f"## {setting.path}", setting.path, about, _describe_default(setting)))
+    parts += [_SWITCHES, *_describe_switches(), _AGENTS, *_describe_agents(), _SERVERS, *_describe_servers()]
     parts += ["## The whole file\n", f"```toml\n{render_template().rstrip()}\n```\n"]
     return "\n".join(parts)
+
+
+def _describe_switches() -> Iterator[str]:
+    one = SWITCH_SETTING
+    about = (one.about, one.wanted, one.sample)
+    yield _entry("### skills.SKILL", "skills.pdf-fill", about, "Default: `on`")
+
+
+def _describe_agents() -> Iterator[str]:
+    for key, one in AGENT_SETTINGS.items():
+        about = (one.about, one.wanted, one.sample)
+        yield _entry(f"### agents.NAME.{key}", f"agents.reviewer.{key}", about, "Default: not set")
+
+
+def _describe_servers() -> Iterator[str]:
+    for key, (read, about, sample) in SERVER_SETTINGS.items():
+        default = _show(getattr(McpServer(""), key) or None)
+        yield _entry(
+            f"### mcp.servers.NAME.{key}",
+            f"mcp.servers.acme.{key}",
+            (about, _wanted(read), sample),
+            f"Default: {default}",
+        )
+
+
+def _entry(heading: str, path: str, told: tuple[str, str, str], default: str) -> str:
+    """Return what is said of one key; `told` is what it is about, what it takes, and a sample."""
+    about, wanted, sample = told
+    lines = [f"- It takes {wanted}.", f"- Example: `{path} = {sample}`", f"- {default}"]
+    return f"{heading}\n\n{_sentence(about)}\n\n" + "\n".join(lines) + "\n"
 
 
 def _sentence(text: str) -> str:
     return text[0].upper() + text[1:] + "."
 
 
-def _line(setting: Setting) -> str:
-    return f"{setting.path} = {setting.sample}"
-
-
-def _wanted(setting: Setting) -> str:
-    """Return what the setting takes, in the words with which it refuses everything else."""
+def _wanted(read: Callable[[object], object]) -> str:
+    """Return what a setting takes, in the words with which its reader refuses everything else."""
     try:
-        setting.read(object())
+        read(object())
     except Exception as refusal:  # noqa: BLE001 - the kind of refusal is the module's own business
         return str(refusal)
-    raise AssertionError(f"{setting.path} takes anything")
+    raise AssertionError(f"{read} takes anything")
 
 
-def _defaults(setting: Setting) -> Iterator[str]:
+def _describe_default(setting: Setting) -> str:
     target = setting.target.removeprefix("policy.")
     if target == setting.target:
-        return
+        return f"Default: {_show(attrgetter(target)(_NO_SETTINGS))}"
     by_value: dict[str, list[str]] = {}
     for profile, policy in PROFILES.items():
         by_value.setdefault(_show(attrgetter(target)(policy)), []).append(profile)
-    shown = (f"`{value}` ({', '.join(profiles)})" for value, profiles in by_value.items())
-    yield "- By profile: " + ", ".join(shown) if len(by_value) > 1 else f"- Default: `{next(iter(by_value))}`"
+    if len(by_value) == 1:
+        return f"Default: {next(iter(by_value))}"
+    return "By profile: " + ", ".join(f"{value} ({', '.join(profiles)})" for value, profiles in by_value.items())
 
 
 def _show(value: object) -> str:
+    """Return a value as Markdown; numbers as TOML has them."""
     match value:
-        case bool():
-            return str(value).lower()
-        case int():
-            return f"{value:,}"
-        case None:
+        case None | "":
             return "not set"
+        case bool():
+            return f"`{str(value).lower()}`"
+        case int() | float():
+            return f"`{value:_.0f}`" if value >= 10_000 else f"`{value:.0f}`"
         case tuple():
-            return "[" + ", ".join(f'"{item}"' for item in cast("tuple[object, ...]", value)) + "]"
+            return "`[" + ", ".join(f'"{item}"' for item in cast("tuple[object, ...]", value)) + "]`"
         case _:
-            return str(value)
+            return f"`{value}`"
 
 
 def render_cli() -> str:

@@ -12,6 +12,7 @@ from prowess.settings.file import SettingsFile
 from prowess.settings.servers import read_servers
 from prowess.settings.values import AgentSettings, Settings
 from prowess.settings.vocabulary import (
+    AGENT_SETTINGS,
     REMCOCHAT,
     REMCOCHAT_DIRECTORIES,
     SETTINGS,
@@ -250,10 +251,9 @@ def _read_agents(file: SettingsFile) -> dict[str, AgentSettings]:
         if not isinstance(table, dict):
             raise file.fail(f"agents.{agent}", f"'agents.{agent}' is not a table", f"write [agents.{agent}]")
         for key in cast("dict[str, object]", table):
-            if key not in ("skills", "switches"):
-                raise file.fail(
-                    f"agents.{agent}.{key}", f"unknown setting 'agents.{agent}.{key}'", "skills or switches"
-                )
+            if key not in AGENT_SETTINGS:
+                place = f"agents.{agent}.{key}"
+                raise file.fail(place, f"unknown setting '{place}'", " or ".join(AGENT_SETTINGS))
         allowed = cast("dict[str, object]", table).get("skills")
         skills = None if allowed is None else _convert(file, f"agents.{agent}.skills", read_texts, allowed)
         found[agent] = AgentSettings(cast("tuple[str, ...] | None", skills))

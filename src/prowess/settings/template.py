@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from prowess.settings.servers import FOR_ADDRESSES, SERVER_SETTINGS
-from prowess.settings.vocabulary import SETTINGS
+from prowess.settings.vocabulary import AGENT_SETTINGS, SETTINGS, SWITCH_SETTING
 
 __all__ = ["render_template"]
 
@@ -21,13 +21,11 @@ def render_template() -> str:
     lines += [
         "",
         "[skills]",
-        "# a switch for a skill, by name or id: on, name-only, user-only or off",
-        '# pdf-fill = "off"',
+        f"# {SWITCH_SETTING.about}",
+        f"# pdf-fill = {SWITCH_SETTING.sample}",
         "",
         "# [agents.reviewer]",
-        "# the skills that this agent may see; without the line all, with [] none",
-        '# skills = ["repo-survey", "safe-edit"]',
-        '# switches = { repo-survey = "name-only" }',
+        *(line for key, one in AGENT_SETTINGS.items() for line in (f"# {one.about}", f"# {key} = {one.sample}")),
         "",
         "# an MCP server that skills are taken from, by the name that its skills get in their ids",
         "# [mcp.servers.acme]",

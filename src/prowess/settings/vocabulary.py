@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar, cast
 
+from prowess.catalog.switches import Switch
 from prowess.policy import (
     PROFILES,
     AllowedTools,
@@ -39,9 +40,12 @@ from prowess.policy import (
 )
 
 __all__ = [
+    "AGENT_SETTINGS",
     "REMCOCHAT",
     "REMCOCHAT_DIRECTORIES",
     "SETTINGS",
+    "SWITCH_SETTING",
+    "OpenSetting",
     "Setting",
     "WrongValue",
     "one_of",
@@ -70,6 +74,15 @@ class Setting:
     target: str
     """Where the value goes: a field of Settings, or `policy.…`, `policy.reading.…`, `policy.limits.…` and the like."""
     read: Callable[[object], object]
+    about: str
+    sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSetting:
+    """What stands in a table whose name, or whose keys, are the user's own."""
+
+    wanted: str
     about: str
     sample: str
 
@@ -564,6 +577,27 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("web.hosts", "web.hosts", read_texts, "further names that it answers to", '["skills.internal"]'),
 )
+
+_POSITIONS = ", ".join(f'"{switch}"' for switch in Switch)
+
+SWITCH_SETTING = OpenSetting(
+    f"one of {_POSITIONS}", "a switch for a skill, by name or id: on, name-only, user-only or off", '"off"'
+)
+"""In the table `skills`, with a skill for its key."""
+
+AGENT_SETTINGS: dict[str, OpenSetting] = {
+    "skills": OpenSetting(
+        "a list of texts",
+        "the skills that this agent may see; without the line all, with [] none",
+        '["repo-survey", "safe-edit"]',
+    ),
+    "switches": OpenSetting(
+        f"a table from skills to one of {_POSITIONS}",
+        "switches for this agent alone, which count before those for everybody",
+        '{ repo-survey = "name-only" }',
+    ),
+}
+"""In the table of an agent, `agents.NAME`, by their keys."""
 
 REMCOCHAT: dict[str, tuple[str, Callable[[object], object]]] = {
     "enabled": ("policy.enabled", read_flag),
