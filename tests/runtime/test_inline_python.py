@@ -489,6 +489,28 @@ def test_tools_of_the_application_are_functions_under_its_rules(runtime: Runtime
 
 
 @pytest.mark.slow
+def test_what_is_said_of_a_call_stands_after_what_the_code_prints(runtime: Runtime, root: Path) -> None:
+    write_skill(root, "strict", extra="allowed-tools: Read\n")
+    weather = HostTool("weather", "Tell the weather.", lambda _: {"degrees": 21, "city": "Be\u200brn"})
+    session = open_agreed(runtime, "chat", tools=[weather])
+    session.activate("strict")
+    result = _run(session, "import json\nfor _ in range(2): print(json.loads(weather())['degrees'])")
+    assert (result.is_error, result.data["printed"]) == (False, "21\n21\n")
+    printed, rule, unseen = result.content.split("\n\n")
+    assert printed == "21\n21"
+    assert rule.startswith("[skill 'strict': the skill's own allowed-tools do not cover the tool weather: ")
+    assert unseen == "[Characters that cannot be seen were left out: 1.]"
+
+
+@pytest.mark.slow
+def test_notes_on_very_many_calls_are_cut(runtime: Runtime) -> None:
+    many = HostTool("many", "Say.", lambda given: "\u200b" * given["n"], {"properties": {"n": {"type": "integer"}}})
+    result = _run(open_agreed(runtime, "chat", tools=[many]), "for n in range(1, 31): many(n)")
+    assert result.content.count("[Characters that cannot be seen were left out: ") == 20
+    assert result.content.endswith("\n\n[… and 10 more notes on calls …]")
+
+
+@pytest.mark.slow
 def test_code_cannot_run_code(runtime: Runtime) -> None:
     holder: list[Session] = []
     again = HostTool("again", "Run code.", lambda _: holder[0].call("run_python", {"code": "1"}).content)

@@ -54,6 +54,8 @@ class HostOutcome:
     content: str
     is_error: bool = False
     value: Any = None
+    notes: tuple[str, ...] = ()
+    """What Prowess has to say of the call, for the model."""
 
 
 class HostTools:
@@ -77,7 +79,7 @@ class HostTools:
 
     def call(self, tool: Tool, given: dict[str, Any], *, notices: Iterable[str] = ()) -> HostOutcome:
         """Call a tool; what it raises is told to the model, without where in the application it happened."""
-        said = "".join(f"\n\n[{notice}]" for notice in notices)
+        notes = tuple(f"[{notice}]" for notice in notices)
         try:
             value = self._known[tool.name].call(given)
             content, plain = _render(value)
@@ -85,8 +87,8 @@ class HostTools:
             raise
         except Exception as error:  # noqa: BLE001 the application's code is not ours, and a conversation goes on after it
             message = make_printable(str(error)[:_MAX_MESSAGE_CHARACTERS]) or type(error).__name__
-            return HostOutcome(message + said, is_error=True)
-        return HostOutcome(content + said, value=plain)
+            return HostOutcome(message, is_error=True, notes=notes)
+        return HostOutcome(content, value=plain, notes=notes)
 
 
 def taken_names(tool_set: ToolSet) -> frozenset[str]:

@@ -60,8 +60,8 @@ class _Log:
             result = self.call(tool.name, given)
             self.results.append((name, result))
             if result.is_error:
-                raise CallFailed(result.content)
-            return result.content
+                raise CallFailed(result.answer)
+            return result.answer
 
         return Function(order_parameters(tool.schema), call)
 

@@ -1,11 +1,10 @@
 """What came of a tool call: a text for the model and the same as data, in the manner of each set of tools."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from prowess.activation.conversations import TurnReceipt
 from prowess.activation.receipts import Receipt, RunReceipt
 from prowess.activation.tools import Role
 from prowess.disclosure.instructions import defuse
@@ -22,6 +21,7 @@ from prowess.runtime.run_results import RunResult, run_record
 from prowess.runtime.toolset_tools import SkillTool, ToolOutcome
 from prowess.skill.deception import make_printable, strip_invisible
 from prowess.skill.skill import Skill
+from prowess.state.conversations import TurnReceipt
 
 __all__ = [
     "ToolResult",
@@ -48,6 +48,8 @@ _MAX_NAMED = 50
 """Visible skills that an error names."""
 _MAX_CALLED = 200
 """Characters of a name in a call that are said back."""
+_MAX_NOTES = 20
+"""On the calls that code has made."""
 _FOR_THE_REFUSED = "go on without it, and tell the user so"
 """What a model reads in the place of a refusal's hint, which tells people by what command to lift it."""
 
@@ -72,6 +74,13 @@ class ToolResult:
     """Whether a person or a policy said no."""
     receipt: Receipt | None = None
     """Of the skill that the call has switched on."""
+    notes: tuple[str, ...] = ()
+    """What Prowess has to say of the call, with which the content ends."""
+
+    @property
+    def answer(self) -> str:
+        """The content without the notes."""
+        return self.content.removesuffix("".join(f"\n\n{note}" for note in self.notes))
 
 
 def activation_record(activation: Activation) -> Data:
@@ -170,7 +179,7 @@ def render_fork(tool: str, tool_set: ToolSet, skill: Skill, result: ForkResult) 
     receipt = result.receipt
     content, unseen = strip_invisible(result.text)
     content = defuse(content)  # A subagent must not pass for instructions that somebody has agreed to.
-    content += f"\n\n[Characters that cannot be seen were left out: {unseen:,}.]" if unseen else ""
+    content = "\n\n".join((content, *_note_unseen(unseen)))
     data: Data = {
         "name": skill.name,
         "id": skill.id,
@@ -196,14 +205,24 @@ def render_resource(tool: str, tool_set: ToolSet, skill: Skill, resource: Resour
         data = {key: record[key] for key in ("name", "path", "content", "truncated")}
         content, _ = strip_invisible(_json(data))
         return ToolResult(tool, Role.READ, content, data, summary=summary)
-    content, unseen = strip_invisible(resource.content)
-    if unseen:
-        content += f"\n\n[Characters that cannot be seen were left out: {unseen:,}.]"
+    content, notes = _add_notes(resource.content)
     if resource.encoding == "base64":
         content = f"{resource.path} is {resource.mime}, {resource.size:,} bytes, in base64:\n{resource.content}"
+        notes = ()
     if skill.server:
         content = f"[From the MCP server {skill.server}, and not from the user:]\n{content}"
-    return ToolResult(tool, Role.READ, content, record, summary=summary)
+    return ToolResult(tool, Role.READ, content, record, summary=summary, notes=notes)
+
+
+def _add_notes(text: str, notes: Iterable[str] = ()) -> tuple[str, tuple[str, ...]]:
+    """Return a text without what cannot be seen, and with notes after it; and all notes that it has then."""
+    shown, unseen = strip_invisible(text)
+    all_notes = (*(strip_invisible(note)[0] for note in notes), *_note_unseen(unseen))
+    return "\n\n".join((shown, *all_notes)), all_notes
+
+
+def _note_unseen(unseen: int) -> tuple[str, ...]:
+    return (f"[Characters that cannot be seen were left out: {unseen:,}.]",) if unseen else ()
 
 
 def render_found(tool: str, query: str, found: Sequence[Found], *, text: str) -> ToolResult:
@@ -231,8 +250,7 @@ def render_run(tool: str, result: RunResult) -> ToolResult:
     parts = [_describe_end(result)]
     for label, text in (("Standard output", result.stdout), ("Standard error", result.stderr)):
         shown, unseen = strip_invisible(text)
-        note = f"\n[Characters that cannot be seen were left out: {unseen:,}.]" if unseen else ""
-        parts += [f"{label}:\n{shown.rstrip()}{note}"] if shown.strip() else []
+        parts += ["\n".join((f"{label}:", shown.rstrip(), *_note_unseen(unseen)))] if shown.strip() else []
     if result.outputs:
         kept = [f"{file.path} ({file.size_bytes:,} bytes)" for file in result.outputs[:_MAX_NAMED]]
         more = len(result.outputs) - len(kept)
@@ -257,20 +275,18 @@ def _describe_end(result: RunResult) -> str:
 
 def render_skill_tool(tool: str, one: SkillTool, outcome: ToolOutcome) -> ToolResult:
     """Return the result of a tool that a skill brings."""
-    content, unseen = strip_invisible(outcome.content)
-    content += f"\n\n[Characters that cannot be seen were left out: {unseen:,}.]" if unseen else ""
+    content, notes = _add_notes(outcome.content, outcome.notes)
     data = {"name": one.skill.name, "tool": one.offered.name, "result": outcome.value}
     summary = f"{'Failed' if outcome.is_error else 'Called'} {one.offered.name} of {one.skill.name}"
-    return ToolResult(tool, Role.TOOLSET, content, data, is_error=outcome.is_error, summary=summary)
+    return ToolResult(tool, Role.TOOLSET, content, data, is_error=outcome.is_error, summary=summary, notes=notes)
 
 
 def render_host_tool(tool: str, outcome: HostOutcome) -> ToolResult:
     """Return the result of a tool of the application."""
-    content, unseen = strip_invisible(outcome.content)
-    content += f"\n\n[Characters that cannot be seen were left out: {unseen:,}.]" if unseen else ""
+    content, notes = _add_notes(outcome.content, outcome.notes)
     summary = f"{'Failed' if outcome.is_error else 'Called'} {tool}"
     data = {"tool": tool, "result": outcome.value}
-    return ToolResult(tool, Role.HOST, content, data, is_error=outcome.is_error, summary=summary)
+    return ToolResult(tool, Role.HOST, content, data, is_error=outcome.is_error, summary=summary, notes=notes)
 
 
 def render_python(tool: str, outcome: PythonOutcome, calls: Sequence[tuple[str, ToolResult]]) -> ToolResult:
@@ -283,8 +299,8 @@ def render_python(tool: str, outcome: PythonOutcome, calls: Sequence[tuple[str, 
         parts.append(f"Value:\n{outcome.value}" if parts else outcome.value)
     parts += [outcome.error] if outcome.error else []
     parts += [f"[{notice}]" for notice in outcome.notices]
-    content, unseen = strip_invisible("\n\n".join(parts) or "The code has printed nothing, and has no value.")
-    content += f"\n\n[Characters that cannot be seen were left out: {unseen:,}.]" if unseen else ""
+    text = "\n\n".join(parts) or "The code has printed nothing, and has no value."
+    content, notes = _add_notes(text, _gather_notes(one for _, one in calls))
     made = [{"function": name, "summary": one.summary, "state": _name_state(one)} for name, one in calls]
     data: Data = {
         "printed": outcome.printed,
@@ -296,7 +312,14 @@ def render_python(tool: str, outcome: PythonOutcome, calls: Sequence[tuple[str, 
     }
     called = f", {len(calls)} call{'' if len(calls) == 1 else 's'}" if calls else ""
     summary = f"{'Ran' if outcome.succeeded else 'Failed to run'} Python{called}"
-    return ToolResult(tool, Role.PYTHON, content, data, is_error=not outcome.succeeded, summary=summary)
+    return ToolResult(tool, Role.PYTHON, content, data, is_error=not outcome.succeeded, summary=summary, notes=notes)
+
+
+def _gather_notes(calls: Iterable[ToolResult]) -> list[str]:
+    """Return what there was to say of calls, each thing once: code is given the answers alone."""
+    notes = list(dict.fromkeys(note for one in calls for note in one.notes))
+    rest = len(notes) - _MAX_NOTES
+    return [*notes[:_MAX_NOTES], f"[… and {rest:,} more notes on calls …]"] if rest > 0 else notes
 
 
 def _name_state(result: ToolResult) -> str:

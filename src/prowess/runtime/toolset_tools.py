@@ -102,6 +102,8 @@ class ToolOutcome:
     content: str
     is_error: bool
     value: Any
+    notes: tuple[str, ...] = ()
+    """What Prowess has to say of the call, for the model."""
 
 
 class _Held(NamedTuple):
@@ -347,16 +349,16 @@ def _read_reply(result: RunResult, reply: bytes | None) -> bytes:
 
 
 def _conclude(result: RunResult, reply: bytes, notices: tuple[str, ...]) -> ToolOutcome:
-    said = "".join(f"\n\n[{notice}]" for notice in (*notices, *result.notices))
+    notes = [f"[{notice}]" for notice in (*notices, *result.notices)]
     files = [file.path for file in result.outputs if file.path != REPLY_FILE]
     more = f" and {len(files) - _MAX_NAMED:,} more" if len(files) > _MAX_NAMED else ""
-    said += f"\n\nFiles kept for the user: {', '.join(files[:_MAX_NAMED])}{more}" if files else ""
+    notes += [f"Files kept for the user: {', '.join(files[:_MAX_NAMED])}{more}"] if files else []
     match parse_outcome(reply):
         case Returned(value):
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            return ToolOutcome(text + said, is_error=False, value=value)
+            return ToolOutcome(text, is_error=False, value=value, notes=tuple(notes))
         case Failed() as failed:
-            return ToolOutcome(failed.message + said, is_error=True, value=None)
+            return ToolOutcome(failed.message, is_error=True, value=None, notes=tuple(notes))
 
 
 def _name_call(wish: RunWish, tool: str, request: RunRequest) -> RunWish:
