@@ -121,7 +121,24 @@ def test_call_for_a_skill_that_is_not_there_is_sent_and_remarked_on(skills: Path
     assert outcome.stdout.startswith(_OFFLINE)
     call("--skills", "skills", "disable", "painting")
     outcome = run("--skills", "skills", "chat", "--print", "/painting the wall")
-    assert outcome.stderr.startswith("no command and no skill 'painting'; ")
+    assert outcome.stderr.splitlines()[0] == (
+        "skill 'painting' cannot be called for: project:painting: it is switched off (prowess enable painting)"
+    )
+
+
+def test_call_for_a_skill_of_a_project_that_is_not_trusted_says_so(home: Home) -> None:
+    write_skill(home.project / ".agents" / "skills", "notes")
+    outcome = run("chat", "--print", "/notes of today")
+    assert outcome.stderr.splitlines()[0] == (
+        "skill 'notes' cannot be called for: project:notes: its project is not trusted "
+        "(prowess trust, after a look at the skill)"
+    )
+
+
+def test_call_for_a_skill_that_is_for_the_model_alone_says_so(skills: Path) -> None:
+    write_skill(skills, "rules", extra="user-invocable: false\n")
+    outcome = run("--skills", "skills", "chat", "--print", "/rules of the house")
+    assert outcome.stderr.splitlines()[0] == ("skill 'rules' is for the model alone to call for; say what it is to do")
 
 
 @pytest.mark.parametrize("profile", ["daycare", "workspace", "agent-base"])

@@ -5,12 +5,13 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from prowess.activation.conversations import TokenUse
 from prowess.agent.chat_model import ChatModel
 from prowess.agent.events import Done
 from prowess.agent.model_choice import open_model
 from prowess.agent.providers.usability import OFFLINE, survey_providers
+from prowess.catalog.views import Reason
 from prowess.errors import ProwessError
+from prowess.state.conversations import TokenUse
 from prowess.surfaces.cli.chat.room import Room
 from prowess.surfaces.cli.chat.skill_rows import render_active, render_skills
 from prowess.surfaces.tones import Line, Tone
@@ -75,7 +76,7 @@ def _answer(line: str, name: str, rest: str, room: Room) -> Reply | Message:
     if command is not None:
         return command.answer(room, rest)
     names = _list_names(room)
-    return Message(line) if name in names else _say(_render_unknown(name, names))
+    return Message(line) if name in names else _say(_render_unknown(name, names, room))
 
 
 def remark_on(message: str, room: Room) -> tuple[Line, ...]:
@@ -86,17 +87,27 @@ def remark_on(message: str, room: Room) -> tuple[Line, ...]:
         return ()
     if found["name"] in _COMMANDS:
         return (Line(f"/{found['name']} is a command at the prompt only; it is sent as text", Tone.DOUBTFUL),)
-    return (_render_unknown(found["name"], names),)
+    return (_render_unknown(found["name"], names, room),)
 
 
 def _list_names(room: Room) -> list[str]:
     return [skill.name for skill in room.chat.session.view().invocable]
 
 
-def _render_unknown(name: str, names: list[str]) -> Line:
+def _render_unknown(name: str, names: list[str], room: Room) -> Line:
+    if room.chat.session.view().find(name) is not None:
+        return Line(f"skill '{name}' is for the model alone to call for; say what it is to do", Tone.DOUBTFUL)
+    explanation = room.runtime.why(name, agent=room.agent.agent)
+    if explanation.found and not explanation.visible:
+        reasons = "; ".join(_render_reason(one) for one in explanation.reasons)
+        return Line(f"skill '{name}' cannot be called for: {reasons}", Tone.DOUBTFUL)
     near = difflib.get_close_matches(name, [*_COMMANDS, *names], n=1)
     guess = f"did you mean /{near[0]}?" if near else "/help says what can be typed, /skills which skills there are"
     return Line(f"no command and no skill '{name}'; {guess}", Tone.DOUBTFUL)
+
+
+def _render_reason(reason: Reason) -> str:
+    return f"{reason.message} ({reason.remedy})" if reason.remedy else reason.message
 
 
 def _say(*lines: Line) -> Reply:
