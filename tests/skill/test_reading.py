@@ -1,5 +1,7 @@
 """From bytes to a verdict, under every policy of reading."""
 
+import unicodedata
+
 import pytest
 
 from prowess.policy import (
@@ -124,6 +126,8 @@ def test_fallback_is_for_broken_yaml_not_for_hostile_yaml(text: str) -> None:
         ('name: pdf\ndescription: "a\\u202eb"\n', ("invisible-characters", 3, 1)),
         ("name: pdf\ndescription: see раypal\n", ("look-alike-characters", 3, 1)),
         (f'{_GOOD}license: "a\\u200bb"\n', ("invisible-characters", 4, 1)),
+        ("name: pdf\ndescription: a\u200db\n", ("invisible-characters", 3, 1)),
+        ("name: pdf\ndescription: é\u200d\u200cé\n", ("invisible-characters", 3, 1)),
     ],
 )
 def test_what_the_standard_forbids_is_a_warning_and_strictly_an_error(text: str, place: tuple[str, int, int]) -> None:
@@ -140,6 +144,9 @@ def test_what_the_standard_forbids_is_a_warning_and_strictly_an_error(text: str,
         ("name: pdf\ndescription: foo # bar\n", ("value-cut-by-comment", 3, 18)),
         (f"{_GOOD}compatibility: Needs C #1\n", ("value-cut-by-comment", 4, 24)),
         (f"{_GOOD}colour: red\n", ("unknown-key", 4, 1)),
+        ("name: pdf\ndescription: a family 👨\u200d👩\u200d👧\n", ("invisible-characters", 3, 1)),
+        ("name: pdf\ndescription: می\u200cخواهم\n", ("invisible-characters", 3, 1)),
+        ("name: pdf\ndescription: שלום\u200f, a\n", ("invisible-characters", 3, 1)),
     ],
 )
 def test_what_the_standard_leaves_open_is_a_warning_even_strictly(text: str, place: tuple[str, int, int]) -> None:
@@ -155,6 +162,31 @@ def test_metadata_that_is_not_text_is_kept_with_a_note_and_strictly_refused() ->
     assert places(judge(text).problems) == [("metadata-not-text", _I, 6, 3)]
     assert accept(text).metadata == {"a": "b", "c": ["d"], "e": {"f": "g"}}
     assert places(judge(text, reading=STRICT_READING).problems) == [("metadata-not-text", _E, 6, 3)]
+
+
+@pytest.mark.requirement("J3")
+@pytest.mark.parametrize(
+    ("text", "description", "line"),
+    [
+        ("name: pdf\ndescription: a\x07b\n", "ab", 3),
+        ("na\x7fme: pdf\ndescription: a\x9bb\n", "ab", 2),
+        ("name: pdf\ndescription: a\x01: b\n", "a: b", 3),
+    ],
+)
+def test_characters_that_no_yaml_may_hold_are_removed_and_told(text: str, description: str, line: int) -> None:
+    found = judge(text)
+    assert found.manifest is not None
+    assert (found.manifest.name, found.manifest.description) == ("pdf", description)
+    assert ("invisible-characters", _W, line, 1) in places(found.problems)
+    strict = judge(text, reading=STRICT_READING)
+    assert (strict.manifest, [problem.code for problem in strict.problems]) == (None, ["yaml-invalid"])
+
+
+@pytest.mark.requirement("R7")
+def test_metadata_as_json_in_a_text_is_read_and_strictly_refused() -> None:
+    text = f'{_GOOD}metadata: \'{{"a": "b"}}\'\n'
+    assert (accept(text).metadata, judge(text).problems) == ({"a": "b"}, ())
+    assert places(judge(text, reading=STRICT_READING).problems) == [("metadata-not-a-map", _E, 4, 1)]
 
 
 @pytest.mark.requirement("R7")
@@ -329,6 +361,16 @@ def test_bad_names_are_refused_by_the_strict_profiles(profile: str, name: str) -
     found = judge(f"name: '{name}'\ndescription: d\n", folder=name, reading=PROFILES[profile].reading)
     assert found.manifest is None
     assert all("name" in problem.message for problem in found.problems)
+
+
+@pytest.mark.requirement("R3")
+@pytest.mark.parametrize("name", ["my-ſkill", "ｍｙ", "ﬁx", "a①", "x²", "my－skill"])
+def test_letters_that_only_come_to_ascii_are_no_standard_name(name: str) -> None:
+    folder = unicodedata.normalize("NFKC", name)
+    text = f"name: {name}\ndescription: d\n"
+    assert judge(text, folder=folder).problems == ()
+    for reading in (STRICT_READING, PROFILES["agent-base"].reading):
+        assert places(judge(text, folder=folder, reading=reading).problems) == [("name-invalid", _E, 2, 1)]
 
 
 @pytest.mark.requirement("R3")

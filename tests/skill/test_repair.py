@@ -183,6 +183,11 @@ def test_description_on_one_line_is_read_by_yaml_or_as_it_stands_or_refused(valu
     codes = {problem.code for problem in found.problems}
     if found.manifest is None:
         assert any(problem.severity is Severity.ERROR and problem.line for problem in found.problems)
+    elif any(problem.message.startswith("the frontmatter holds") for problem in found.problems):
+        assert _read_by_yaml(value) is None
+        assert found.manifest.description in {
+            as_read for bare in _as_it_stands(value) for as_read in (bare, _read_by_yaml(bare))
+        }
     elif "yaml-repaired" in codes:
         assert found.manifest.description in _as_it_stands(value)
         assert _read_by_yaml(value) is None or "!" in value  # Only a tag is good YAML that has to be mended.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from prowess.skill.bounded_yaml import YamlPlaces, locate_keys
-from prowess.skill.deception import clean_text
+from prowess.skill.deception import clean_text, has_only_joiners
 from prowess.skill.plain_yaml import find_plain_key
 from prowess.skill.problems import Problem, Severity, make_problem
 
@@ -65,7 +65,8 @@ class Complaints:
         cleaned = clean_text(text)
         if cleaned.invisible:
             message = f"{key} holds invisible characters: {', '.join(cleaned.invisible[:8])}"
-            self.add_at("invisible-characters", message, key)
+            harmless = key != "name" and has_only_joiners(text)  # No name needs any.
+            self.add_at("invisible-characters", message, key, severity=Severity.WARNING if harmless else None)
         for word in cleaned.look_alikes[:_MAX_WORDS]:
             self.add_at("look-alike-characters", f"{key}: the word '{word[:64]}' mixes scripts", key)
         return cleaned.text

@@ -13,6 +13,7 @@ from prowess.skill.yaml_values import YamlValue
 __all__ = [
     "CleanText",
     "clean_text",
+    "has_only_joiners",
     "is_clean",
     "is_harmless",
     "make_encodable",
@@ -32,6 +33,7 @@ _INVISIBLE = re.compile(
     "]"
 )
 _LATIN_LIKE = "аеорсухіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧοօհոսɡ"
+_JOINING = re.compile("(?<=[^\x00-\x7f\u200b-\u200f])[\u200c-\u200f]")
 _SUSPECT = re.compile(f"[{_LATIN_LIKE}]")
 _ASCII = bytes(range(128))
 # What `str.isprintable` lets pass although nobody sees it, and the look-alikes.
@@ -90,6 +92,15 @@ def clean_text(text: str) -> CleanText:
     mixed = [word for word in dict.fromkeys(_WORD.findall(visible)) if _imitates(word)]
     latin = {word: word.translate(_LOOK_ALIKES) for word in mixed}
     return CleanText(_WORD.sub(lambda found: latin.get(found[0], found[0]), visible), removed, tuple(mixed))
+
+
+def has_only_joiners(text: str) -> bool:
+    """Whether all that nobody sees in a text is there to shape it.
+
+    That is a joiner or a mark of direction by itself, after a letter or sign beyond ASCII, as emojis and many scripts
+    have them.
+    """
+    return not _INVISIBLE.search(_JOINING.sub("", text))
 
 
 def replace_look_alikes(text: str) -> str:

@@ -16,7 +16,7 @@ from prowess.skill.frontmatter import split_frontmatter
 from prowess.skill.manifest import Manifest
 from prowess.skill.other_keys import read_additions
 from prowess.skill.problems import Problem, Severity
-from prowess.skill.repair import mend_yaml, quote_value, strip_quotes
+from prowess.skill.repair import drop_unreadable, mend_yaml, quote_value, strip_quotes
 from prowess.skill.standard_fields import (
     check_metadata,
     read_allowed_tools,
@@ -111,10 +111,16 @@ def _read_yaml(parse: Parse, complaints: Complaints) -> YamlMap | None:
 def _rescue(fault: Problem, parse: Parse, complaints: Complaints) -> YamlDocument | None:
     """Return what can be had of a document that is not valid YAML, as far as the policy goes."""
     if parse is Parse.REPAIR:
-        mended, mends = mend_yaml(complaints.text)
-        found = parse_yaml(mended, first_line=complaints.first_line) if mends else fault
+        readable, unreadable, line = drop_unreadable(complaints.text)
+        found = parse_yaml(readable, first_line=complaints.first_line) if unreadable else fault
+        mended, mends = mend_yaml(readable) if isinstance(found, Problem) else (readable, [])
+        if mends:
+            found = parse_yaml(mended, first_line=complaints.first_line)
         if isinstance(found, YamlDocument):
             complaints.text = mended
+            if unreadable:
+                message = f"the frontmatter holds invisible characters: {', '.join(unreadable[:8])}"
+                complaints.add("invisible-characters", message, line=complaints.first_line + line, column=1)
             for mend in mends:
                 message = f"not valid YAML; read as: {mend.line.strip()}"
                 complaints.add("yaml-repaired", message, line=complaints.first_line + mend.index, column=1)

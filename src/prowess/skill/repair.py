@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from prowess.skill.bounded_yaml import parse_yaml
 from prowess.skill.problems import Problem
 
-__all__ = ["Mend", "mend_yaml", "quote_value", "strip_quotes"]
+__all__ = ["Mend", "drop_unreadable", "mend_yaml", "quote_value", "strip_quotes"]
 
 _MAX_LINES = 400
 _ENTRY = re.compile(r"^(?P<lead> *(?:- +)?(?P<key>[A-Za-z_][\w.-]*) *:)(?P<gap>[ \t]+|$)(?P<value>.*)$")
 _ITEM = re.compile(r"^(?P<lead> *-)(?P<gap>[ \t]+)(?P<value>.*)$")
 _BLOCK_START = re.compile(r"[|>][+\-0-9]*\s*(?:#.*)?$")
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
+_UNREADABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
+"""What no YAML may hold."""
 _CLOSERS = {"[": "]", "{": "}"}
 
 
@@ -27,6 +29,15 @@ class Mend:
     index: int
     """The line in the text, counted from 0."""
     line: str
+
+
+def drop_unreadable(text: str) -> tuple[str, tuple[str, ...], int]:
+    """Return `text` without characters that no YAML may hold, which those were, and the first line with one."""
+    first = _UNREADABLE.search(text)
+    if first is None:
+        return text, (), 0
+    found = tuple(dict.fromkeys(f"U+{ord(char):04X}" for char in _UNREADABLE.findall(text)))
+    return _UNREADABLE.sub("", text), found, text.count("\n", 0, first.start())
 
 
 def mend_yaml(text: str) -> tuple[str, list[Mend]]:

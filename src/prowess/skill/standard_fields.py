@@ -46,7 +46,7 @@ def read_name(value: YamlValue | None, *, folder: str, rule: NameRule, complaint
     if not name:
         complaints.add_at("name-empty", "nothing is left of the name", "name", severity=Severity.ERROR)
     elif given and rule is not NameRule.FOLDER_DEFAULT:
-        _check_name(name, folder, rule, complaints)
+        _check_name(name, given, folder, rule, complaints)
     return name[:_NAME_HARD_CAP].rstrip()
 
 
@@ -59,13 +59,14 @@ def _unmask(name: str, complaints: Complaints) -> str:
     return plain
 
 
-def _check_name(name: str, folder: str, rule: NameRule, complaints: Complaints) -> None:
+def _check_name(name: str, given: str, folder: str, rule: NameRule, complaints: Complaints) -> None:
+    """Complain of a name, and where it must follow the rule, of the letters in which it was given."""
     must = rule is NameRule.MUST_MATCH
     severity = Severity.ERROR if must else Severity.WARNING
     if len(name) > MAX_NAME_LENGTH:
         message = f"the name has {len(name)} characters, more than {MAX_NAME_LENGTH}"
         complaints.add_at("name-too-long", message, "name", severity=severity)
-    if not (is_standard_name(name) or (not must and follows_unicode_rule(name))):
+    if not (is_standard_name(given if must else name) or (not must and follows_unicode_rule(name))):
         message = f"the name '{name[:80]}' is not lower-case letters, digits and single hyphens"
         complaints.add_at("name-invalid", message, "name", severity=severity)
     plain_folder = replace_look_alikes(clean_text(normalise_name(folder)).text)
@@ -135,7 +136,7 @@ def _read_text(key: str, value: YamlValue, complaints: Complaints) -> str | None
 def check_metadata(value: YamlValue, complaints: Complaints) -> None:
     """Complain if metadata is not a map of texts."""
     metadata = parse_metadata(value)
-    if metadata is None:
+    if metadata is None or (complaints.strict and isinstance(value, str)):
         if value != "" or complaints.strict:
             complaints.add_at("metadata-not-a-map", "metadata is not a map", "metadata")
         return
