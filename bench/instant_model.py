@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Any
 
 from bench.prose import DOMAINS, OBJECTS, VERBS
-from prowess.activation.conversations import TokenUse
 from prowess.agent.chat_model import CallPiece, FinishPiece, ModelRequest, Piece, TextPiece
 from prowess.agent.messages import ToolCall, ToolMessage, UserMessage
+from prowess.state.conversations import TokenUse
 
 __all__ = ["ANSWER", "LOOK_IT_UP", "InstantModel", "InstantPeer", "make_messages", "open_peer"]
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from prowess.activation.consent import Answer, CallbackAsker, Confirmation, ConsentAsker, Question
-    from prowess.activation.conversations import TurnReceipt
     from prowess.activation.grants import Act, Decision, Grant
     from prowess.activation.receipts import Receipt, RunReceipt, UsageReport
     from prowess.agent.agent import Agent
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from prowess.skill.manifest import Manifest
     from prowess.skill.problems import Problem, Severity
     from prowess.skill.skill import Skill
+    from prowess.state.conversations import TurnReceipt
     from prowess.version import __version__
 
 __all__ = [
@@ -112,7 +112,6 @@ _HOMES = {
         "ConsentAsker",
         "Question",
     ),
-    "prowess.activation.conversations": ("TurnReceipt",),
     "prowess.activation.grants": (
         "Act",
         "Decision",
@@ -180,6 +179,7 @@ _HOMES = {
         "Severity",
     ),
     "prowess.skill.skill": ("Skill",),
+    "prowess.state.conversations": ("TurnReceipt",),
     "prowess.version": ("__version__",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

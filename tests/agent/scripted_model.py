@@ -7,9 +7,9 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from prowess.activation.conversations import TokenUse
 from prowess.agent.chat_model import CallPiece, FinishPiece, ModelRequest, Piece, RetryPiece, TextPiece
 from prowess.agent.messages import ToolCall
+from prowess.state.conversations import TokenUse
 
 __all__ = ["Script", "ScriptedModel", "Wait", "call", "calls", "retry", "say"]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from prowess.activation.conversations import Outcome
 from prowess.agent.chat import Chat
 from prowess.agent.chat_model import ModelRequest
 from prowess.agent.cuts import SUMMARISE
 from prowess.agent.events import Begun, CallEnded, Compacted, Done, ForkBegun, ForkEnded, Happening
 from prowess.agent.messages import ToolMessage
 from prowess.runtime import Runtime
+from prowess.state.conversations import Outcome
 from tests.agent.conftest import OPEN
 from tests.agent.conversations import ask, find, hear, open_chat
 from tests.agent.scripted_model import Answer, ScriptedModel, call, calls, say

@@ -12,7 +12,6 @@ import pytest
 
 from prowess.activation.consent import Answer as Said
 from prowess.activation.consent import Question
-from prowess.activation.conversations import Outcome
 from prowess.agent.chat import Chat
 from prowess.agent.chat_model import ModelRequest
 from prowess.agent.events import (
@@ -28,6 +27,7 @@ from prowess.agent.events import (
 from prowess.agent.messages import ToolMessage
 from prowess.execution.stopping import check_stopped
 from prowess.runtime import Runtime
+from prowess.state.conversations import Outcome
 from tests.agent.conftest import OPEN
 from tests.agent.conversations import ask, find, hear, open_chat, told, watch
 from tests.agent.scripted_model import Answer, ScriptedModel, call, calls, say

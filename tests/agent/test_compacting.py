@@ -6,7 +6,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.chat import Chat
 from prowess.agent.chat_model import FinishPiece, ModelFailure, ModelRequest, Piece, RetryPiece, TextPiece
 from prowess.agent.conversation import Audience
@@ -14,6 +13,7 @@ from prowess.agent.cuts import SUMMARISE
 from prowess.agent.events import CallEnded, Compacted, Failed, Happening, Noticed, Told
 from prowess.agent.messages import ToolMessage, UserMessage
 from prowess.runtime import Runtime
+from prowess.state.conversations import Outcome, TokenUse
 from tests.agent.conftest import OPEN
 from tests.agent.conversations import ask, find, hear, open_chat, told, watch
 from tests.agent.scripted_model import USE, Answer, Script, ScriptedModel, Wait, call, calls, say

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 import prowess
-from prowess.activation.conversations import Outcome
 from prowess.agent.agent import Agent
 from prowess.agent.chat import Chat
 from prowess.agent.events import CallEnded, OutputHeard, SkillLoaded, Told
 from prowess.runtime import Runtime
+from prowess.state.conversations import Outcome
 from tests.agent.conversations import find, told, watch
 from tests.runtime.runs import Agreeable
 from tests.skills_on_disk import Home

@@ -7,7 +7,6 @@ import anyio
 import pytest
 
 from prowess.activation.consent import Answer as Said
-from prowess.activation.conversations import Outcome
 from prowess.activation.grants import Act, Decision
 from prowess.activation.receipts import AskedBy
 from prowess.agent.chat_model import ModelRequest
@@ -28,6 +27,7 @@ from prowess.execution.rules.rights import EVERYTHING, NOTHING, Rights
 from prowess.policy import WorkspaceAccess
 from prowess.runtime import Runtime
 from prowess.runtime.forking import pass_on
+from prowess.state.conversations import Outcome
 from tests.agent.conftest import OPEN
 from tests.agent.conversations import ask, events_of, find, hear, open_chat, told, watch
 from tests.agent.forked import CHILD, calling, forks_of, parent_and_child

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from prowess.activation.conversations import TokenUse
 from prowess.agent.chat_model import CallPiece, FinishPiece, ModelFailure, RetryPiece, TextPiece, ThinkingPiece
 from prowess.agent.events import Answered
 from prowess.agent.hearing import MAX_CHARACTERS, Hearing, make_sound
 from prowess.agent.messages import ToolCall
+from prowess.state.conversations import TokenUse
 
 CALL = ToolCall("1", "tool", "{}")
 USE = TokenUse(1, 10, 5, 2, 0.5)

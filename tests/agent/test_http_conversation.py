@@ -11,7 +11,6 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.agent import Agent
 from prowess.agent.chat import Chat
 from prowess.agent.cuts import SUMMARISE
@@ -32,6 +31,7 @@ from prowess.agent.events import (
 from prowess.agent.messages import AssistantMessage, UserMessage
 from prowess.agent.model_choice import open_model
 from prowess.runtime import Runtime
+from prowess.state.conversations import Outcome, TokenUse
 from tests.agent.conftest import OPEN
 from tests.agent.conversations import find, hear, told
 from tests.agent.openai_server import (

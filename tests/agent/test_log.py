@@ -5,13 +5,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from prowess.activation.conversations import LoggedEvent, Outcome
 from prowess.agent.chat import TurnAnswer
 from prowess.agent.chat_model import TextPiece
 from prowess.agent.events import Begun, CallEnded, Done, Event, Failed, Happening, TextHeard, Told
 from prowess.agent.messages import UserMessage
 from prowess.errors import WorldError
 from prowess.runtime import Runtime
+from prowess.state.conversations import LoggedEvent, Outcome
 from tests.agent.conversations import ask, find, open_chat, told, watch
 from tests.agent.scripted_model import ScriptedModel, Wait, call, calls, say
 from tests.agent.valid_requests import find_faults

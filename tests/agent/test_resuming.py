@@ -13,7 +13,6 @@ import pytest
 
 from prowess.activation.consent import Answer as Said
 from prowess.activation.consent import Question
-from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.chat import Chat
 from prowess.agent.chat_model import ModelRequest
 from prowess.agent.events import (
@@ -38,6 +37,7 @@ from prowess.errors import Refused
 from prowess.runtime import Runtime
 from prowess.runtime.host_tools import HostTool
 from prowess.settings import load_settings
+from prowess.state.conversations import Outcome, TokenUse
 from tests.agent.conftest import OPEN
 from tests.agent.conversations import ask, events_of, find, open_chat, told
 from tests.agent.forked import CHILD, calling, parent_and_child

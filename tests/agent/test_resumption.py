@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.events import (
     Answered,
     Asked,
@@ -23,6 +22,7 @@ from prowess.agent.events import (
 )
 from prowess.agent.messages import ToolCall
 from prowess.agent.resumption import Closing, Resumption, Standing, decide_resumption
+from prowess.state.conversations import Outcome, TokenUse
 
 BEGUN = Begun(message="Work.", model="m")
 ASKED = Asked(text="Work.", system="Besides.")

@@ -12,13 +12,13 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from prowess.activation.conversations import Outcome
 from prowess.agent.chat import Chat
 from prowess.agent.events import CallEnded, Done, Failed, Happening, TextHeard
 from prowess.agent.messages import Message, ToolMessage
 from prowess.errors import WorldError
 from prowess.runtime import Runtime
 from prowess.settings import load_settings
+from prowess.state.conversations import Outcome
 from prowess.state.postgres_database import PostgresDatabase
 from prowess.state.sql_store import SqlStore
 from tests.agent.conversations import ask, find, hear, open_chat, told, watch

@@ -9,7 +9,6 @@ import anyio
 import pytest
 
 from prowess.activation.consent import Answer as Said
-from prowess.activation.conversations import Outcome, TokenUse
 from prowess.activation.tools import Role
 from prowess.agent.chat_model import CallPiece, FinishPiece, ModelFailure, ModelRequest, TextPiece
 from prowess.agent.conversation import Audience
@@ -32,6 +31,7 @@ from prowess.agent.events import (
 from prowess.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from prowess.errors import Refused
 from prowess.runtime import Runtime
+from prowess.state.conversations import Outcome, TokenUse
 from tests.agent.conftest import OPEN
 from tests.agent.conversations import ask, events_of, find, hear, open_chat, told, watch
 from tests.agent.scripted_model import USE, Answer, ScriptedModel, Wait, call, calls, retry, say

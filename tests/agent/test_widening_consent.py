@@ -11,13 +11,13 @@ import pytest
 
 from prowess.activation.consent import Answer as Said
 from prowess.activation.consent import Change, Confirmation, FileChange
-from prowess.activation.conversations import Outcome
 from prowess.activation.grants import Act, Decision
 from prowess.agent.chat import Chat
 from prowess.agent.events import ForkBegun, ForkEnded, Happening
 from prowess.runtime import Runtime
 from prowess.runtime.host_tools import HostTool
 from prowess.runtime.tool_results import ToolResult
+from prowess.state.conversations import Outcome
 from tests.agent.conversations import find, hear, open_chat, told, watch
 from tests.agent.forked import Part, calling, cast, ends, forks_of, trying
 from tests.agent.scripted_model import Answer, Wait, call, say

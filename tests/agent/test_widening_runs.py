@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from prowess.activation.consent import Answer as Said
-from prowess.activation.conversations import Outcome
 from prowess.activation.grants import Act, Decision
 from prowess.agent.chat import Chat
 from prowess.agent.events import CallEnded, ForkEnded, Happening, OutputHeard
 from prowess.execution.rules.rights import EVERYTHING, Rights
 from prowess.runtime import Runtime
+from prowess.state.conversations import Outcome
 from tests.agent.conversations import find, open_chat, told, watch
 from tests.agent.forked import calling, cast, ends, trying
 from tests.agent.scripted_model import Answer, call

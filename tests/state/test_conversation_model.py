@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from prowess.activation.conversations import ConversationRecord, LoggedEvent, ModelUsage, Outcome, TokenUse, TurnReceipt
+from prowess.state.conversations import ConversationRecord, LoggedEvent, ModelUsage, Outcome, TokenUse, TurnReceipt
 from prowess.state.opening import open_store
 from tests.state.values import end_turn, make_event, make_session, make_turn
 

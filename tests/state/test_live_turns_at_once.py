@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.activation.live_turns import OpenQuestion
+from prowess.state.live_turns import OpenQuestion
 from prowess.state.opening import open_store
 from prowess.state.postgres_database import PostgresDatabase
 from prowess.state.sql_store import SqlStore

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.activation.conversations import ConversationRecord, LoggedEvent
+from prowess.state.conversations import ConversationRecord, LoggedEvent
 from prowess.state.opening import open_store
 from prowess.state.store import StateStore
 from tests.state.values import end_run, make_event, make_events, make_receipt, make_run, make_session, make_turn

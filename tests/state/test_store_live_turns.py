@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.activation.live_turns import LiveTurn
+from prowess.state.live_turns import LiveTurn
 from prowess.state.opening import open_store
 from prowess.state.store import StateStore
 from tests.state.values import make_events, make_live_turn, make_question, make_session

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.activation.live_turns import OpenQuestion
+from prowess.state.live_turns import OpenQuestion
 from prowess.state.opening import open_store
 from prowess.state.store import StateStore
 from tests.state.values import make_question

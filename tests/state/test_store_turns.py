@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.activation.conversations import ModelUsage, Outcome, TokenUse, TurnReceipt
+from prowess.state.conversations import ModelUsage, Outcome, TokenUse, TurnReceipt
 from prowess.state.opening import open_store
 from prowess.state.store import StateStore
 from tests.state.values import end_turn, make_session, make_turn

@@ -3,12 +3,12 @@
 import json
 from dataclasses import replace
 
-from prowess.activation.conversations import LoggedEvent, Outcome, TokenUse, TurnReceipt
 from prowess.activation.grants import Act, Decision, Grant
-from prowess.activation.live_turns import LiveTurn, OpenQuestion
 from prowess.activation.receipts import AskedBy, Receipt, RunReceipt, SessionRecord
 from prowess.catalog.switches import SwitchKey
 from prowess.skill.digest import FileKind, SkillFile
+from prowess.state.conversations import LoggedEvent, Outcome, TokenUse, TurnReceipt
+from prowess.state.live_turns import LiveTurn, OpenQuestion
 
 __all__ = [
     "FILES",

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from prowess.activation.conversations import ConversationRecord, LoggedEvent, TurnReceipt
 from prowess.activation.grants import Act, Decision, Grant
 from prowess.activation.receipts import Receipt, RunReceipt, SessionRecord
 from prowess.catalog.switches import Switch, SwitchKey
 from prowess.skill.digest import FileKind, SkillFile
+from prowess.state.conversations import ConversationRecord, LoggedEvent, TurnReceipt
 from tests.state.values import end_run, end_turn, make_receipt, make_run, make_turn
 
 __all__ = [

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from prowess.activation.conversations import LoggedEvent, Outcome
 from prowess.errors import NotFound
 from prowess.runtime import Runtime
 from prowess.settings import load_settings
+from prowess.state.conversations import LoggedEvent, Outcome
 from prowess.state.store import StateStore
 from tests.skills_on_disk import Home, write_skill
 from tests.state.values import end_turn, make_events, make_turn

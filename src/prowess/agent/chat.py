@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from prowess.activation.conversations import Outcome, TokenUse, TurnReceipt
 from prowess.activation.receipts import AskedBy
 from prowess.agent.asking import ObservedAsker
 from prowess.agent.chat_model import ChatModel
@@ -28,6 +27,7 @@ from prowess.errors import Refused
 from prowess.execution.stopping import StopSign
 from prowess.policy import SessionMemory
 from prowess.runtime.session import Session
+from prowess.state.conversations import Outcome, TokenUse, TurnReceipt
 
 if TYPE_CHECKING:
     from prowess.agent.agent import Agent

@@ -4,10 +4,10 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol
 
-from prowess.activation.conversations import TokenUse
 from prowess.activation.tools import Tool
 from prowess.agent.messages import Message, ToolCall
 from prowess.errors import WorldError
+from prowess.state.conversations import TokenUse
 
 __all__ = [
     "CallPiece",

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, cast
 
 import anyio
 
-from prowess.activation.conversations import TokenUse
 from prowess.agent.chat_model import ModelFailure
 from prowess.agent.conversation import Conversation
 from prowess.agent.cuts import (
@@ -22,6 +21,7 @@ from prowess.agent.events import Compacted, Noticed, make_storable
 from prowess.agent.hearing import Hearing
 from prowess.agent.messages import UserMessage
 from prowess.agent.opening import tell_system
+from prowess.state.conversations import TokenUse
 
 if TYPE_CHECKING:
     from prowess.agent.turn import Turn

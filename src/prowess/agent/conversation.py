@@ -7,12 +7,12 @@ from enum import StrEnum
 
 import anyio
 
-from prowess.activation.conversations import TokenUse
 from prowess.agent.asking import ObservedAsker
 from prowess.agent.chat_model import ChatModel
 from prowess.agent.transcript import Transcript
 from prowess.policy import Turns
 from prowess.runtime.session import Session
+from prowess.state.conversations import TokenUse
 
 __all__ = ["Audience", "Conversation", "ForkClock"]
 

@@ -11,7 +11,6 @@ import anyio
 import anyio.to_thread
 
 from prowess.activation.consent import HeadlessAsker
-from prowess.activation.conversations import TokenUse
 from prowess.activation.mentions import parse_message
 from prowess.activation.tool_dialects import find_tool
 from prowess.activation.tools import Role, Tool
@@ -30,6 +29,7 @@ from prowess.runtime.evaluation import Evaluation, ModelRuns, SkillEvaluation, T
 from prowess.runtime.planning import SIGNS, Planning
 from prowess.runtime.reception import MAX_TRIGGERED, Reception
 from prowess.runtime.session import Session
+from prowess.state.conversations import TokenUse
 
 if TYPE_CHECKING:
     from prowess.agent.agent import Agent

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, cast
 
 import msgspec
 
-from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.messages import ToolCall
 from prowess.errors import ProwessError, Refused, SettingsError, WorldError
 from prowess.skill.deception import make_encodable
+from prowess.state.conversations import Outcome, TokenUse
 
 __all__ = [
     "Answered",

@@ -10,7 +10,6 @@ import anyio
 import anyio.to_thread
 
 from prowess.activation.consent import ConsentAsker
-from prowess.activation.conversations import Outcome, TurnReceipt
 from prowess.agent.asking import ObservedAsker
 from prowess.agent.conversation import Audience, Conversation, ForkClock
 from prowess.agent.events import Done, ForkBegun, ForkEnded
@@ -21,6 +20,7 @@ from prowess.execution.stopping import Stopped, StopSign
 from prowess.runtime.forking import ForkResult, ForkWish
 from prowess.runtime.session import Session
 from prowess.skill.skill import Skill
+from prowess.state.conversations import Outcome, TurnReceipt
 
 if TYPE_CHECKING:
     from prowess.agent.turn import Turn

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 
-from prowess.activation.conversations import TokenUse
 from prowess.agent.chat_model import (
     CallPiece,
     FinishPiece,
@@ -15,6 +14,7 @@ from prowess.agent.chat_model import (
 )
 from prowess.agent.events import Answered
 from prowess.agent.messages import ToolCall
+from prowess.state.conversations import TokenUse
 
 __all__ = ["MAX_CALLS", "Hearing", "make_sound"]
 

@@ -4,10 +4,10 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prowess.activation.conversations import LoggedEvent, TurnReceipt
 from prowess.agent.events import Event, Happening, Resumed, make_storable, parse_event
 from prowess.errors import Refused, WorldError
 from prowess.policy import SessionMemory
+from prowess.state.conversations import LoggedEvent, TurnReceipt
 from prowess.state.store import StateStore
 
 __all__ = ["Log", "News", "read_happenings"]

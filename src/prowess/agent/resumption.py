@@ -6,7 +6,6 @@ from enum import StrEnum
 from itertools import dropwhile
 from typing import TypeVar
 
-from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.asking import NOBODY
 from prowess.agent.events import (
     Answered,
@@ -25,6 +24,7 @@ from prowess.agent.events import (
     Happening,
 )
 from prowess.agent.messages import ToolCall
+from prowess.state.conversations import Outcome, TokenUse
 
 __all__ = ["Closing", "Resumption", "Standing", "decide_resumption"]
 

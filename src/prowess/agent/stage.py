@@ -3,10 +3,10 @@
 import logging
 from collections.abc import Callable, Sequence
 
-from prowess.activation.conversations import TurnReceipt
 from prowess.agent.events import Event, Happening, make_storable
 from prowess.agent.log import Log
 from prowess.errors import ProwessError
+from prowess.state.conversations import TurnReceipt
 
 __all__ = ["Stage", "Watcher"]
 

@@ -12,7 +12,6 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from prowess.activation.conversations import Outcome, TokenUse, TurnReceipt
 from prowess.activation.receipts import AskedBy
 from prowess.activation.tools import Tool
 from prowess.agent.asking import working_for
@@ -51,6 +50,7 @@ from prowess.agent.tool_calls import carry_out
 from prowess.errors import ProwessError, Refused
 from prowess.execution.stopping import StopSign, stoppable
 from prowess.runtime.forking import ForkWish
+from prowess.state.conversations import Outcome, TokenUse, TurnReceipt
 
 __all__ = ["Turn"]
 

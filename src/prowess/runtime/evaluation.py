@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from prowess.activation.conversations import TokenUse
 from prowess.disclosure.planner import Favour, Level
 from prowess.skill.problems import Problem, make_problem
 from prowess.skill.skill import Skill
 from prowess.skill.trigger_tests import Expectation, TriggerQuery
+from prowess.state.conversations import TokenUse
 
 __all__ = [
     "DEPTHS",

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from prowess.activation.conversations import TurnReceipt
 from prowess.activation.receipts import AskedBy
 from prowess.errors import ToolInputError
 from prowess.execution.rules.permission_tags import PermissionKind, PermissionTag, normalise_tags
 from prowess.execution.rules.rights import Rights, check_tags, intersect
 from prowess.policy import RunIn, WorkspaceAccess
 from prowess.skill.skill import Skill
+from prowess.state.conversations import TurnReceipt
 
 __all__ = [
     "ForkResult",

@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from prowess.activation.consent import ConsentAsker, HeadlessAsker, Question
-from prowess.activation.conversations import ConversationRecord, ModelUsage, TurnReceipt
 from prowess.activation.grants import POWERS, Act, Decision, Grant, find_unknown_power, sort_powers
 from prowess.activation.receipts import DayUsage, Receipt, RunReceipt, SessionRecord, UsageReport
 from prowess.catalog.catalog import Catalog
@@ -59,6 +58,7 @@ from prowess.sources.plugins import Plugins
 from prowess.sources.skill_files import FileSet
 from prowess.sources.source import Source
 from prowess.sources.stamps import Stamp
+from prowess.state.conversations import ConversationRecord, ModelUsage, TurnReceipt
 from prowess.state.opening import open_store
 from prowess.state.store import StateStore
 

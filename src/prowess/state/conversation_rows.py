@@ -1,6 +1,6 @@
 """Conversations, their events and the receipts of their turns as rows, and back."""
 
-from prowess.activation.conversations import ConversationRecord, LoggedEvent, ModelUsage, Outcome, TokenUse, TurnReceipt
+from prowess.state.conversations import ConversationRecord, LoggedEvent, ModelUsage, Outcome, TokenUse, TurnReceipt
 from prowess.state.database import Row
 from prowess.state.packing import pack, pack_texts, unpack, unpack_texts
 from prowess.state.rows import known_choice

@@ -1,7 +1,7 @@
 """Live turns and questions as rows, and back."""
 
-from prowess.activation.live_turns import LiveTurn, OpenQuestion
 from prowess.state.database import Row
+from prowess.state.live_turns import LiveTurn, OpenQuestion
 from prowess.state.packing import pack, unpack
 
 __all__ = ["pack_live_turn", "pack_question", "unpack_live_turn", "unpack_question"]

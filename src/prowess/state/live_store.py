@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from prowess.activation.live_turns import LiveTurn, OpenQuestion
+from prowess.state.live_turns import LiveTurn, OpenQuestion
 
 __all__ = ["LiveStore"]
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from prowess.activation.conversations import ConversationRecord, LoggedEvent, TurnReceipt
 from prowess.state.conversation_rows import pack_event, unpack_conversation, unpack_event
+from prowess.state.conversations import ConversationRecord, LoggedEvent, TurnReceipt
 from prowess.state.database import Transaction
 from prowess.state.packing import pack, unpack
 from prowess.state.sql_live_turns import forget_live_rows

@@ -3,9 +3,9 @@
 Whatever ends or forgets them goes to `live_turns` before `questions`, so that no two wait for each other.
 """
 
-from prowess.activation.live_turns import WITHDRAWN, LiveTurn
 from prowess.state.database import Transaction
 from prowess.state.live_rows import pack_live_turn, unpack_live_turn
+from prowess.state.live_turns import WITHDRAWN, LiveTurn
 from prowess.state.packing import pack
 from prowess.state.sql_tables import SqlTables
 

@@ -1,8 +1,8 @@
 """Questions of consent that wait for an answer, in SQL."""
 
-from prowess.activation.live_turns import OpenQuestion
 from prowess.state.database import Transaction
 from prowess.state.live_rows import pack_question, unpack_question
+from prowess.state.live_turns import OpenQuestion
 from prowess.state.packing import pack
 from prowess.state.sql_tables import SqlTables
 

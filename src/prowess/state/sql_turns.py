@@ -1,7 +1,7 @@
 """Receipts of turns, in SQL, and what they add up to."""
 
-from prowess.activation.conversations import ModelUsage, TurnReceipt
 from prowess.state.conversation_rows import pack_turn, unpack_model_usage, unpack_turn
+from prowess.state.conversations import ModelUsage, TurnReceipt
 from prowess.state.database import Transaction
 from prowess.state.packing import pack
 from prowess.state.sql_tables import SqlTables

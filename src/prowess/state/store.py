@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from prowess.activation.conversations import ConversationRecord, LoggedEvent, ModelUsage, TurnReceipt
 from prowess.activation.grants import Act, Grant
 from prowess.activation.receipts import DayUsage, Receipt, RunReceipt, SessionRecord, Usage
 from prowess.catalog.switches import Switch, SwitchKey
+from prowess.state.conversations import ConversationRecord, LoggedEvent, ModelUsage, TurnReceipt
 from prowess.state.live_store import LiveStore
 
 __all__ = ["StateStore"]

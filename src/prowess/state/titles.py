@@ -4,8 +4,8 @@ import json
 import string
 from collections.abc import Iterable
 
-from prowess.activation.conversations import LoggedEvent
 from prowess.skill.deception import make_printable
+from prowess.state.conversations import LoggedEvent
 
 __all__ = ["MAX_TITLE", "is_turn", "lower_ascii", "make_title", "read_first_words", "read_words"]
 

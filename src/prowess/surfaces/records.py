@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from prowess.activation.conversations import ConversationRecord, ModelUsage
 from prowess.catalog.catalog import Catalog, RejectedSkill
 from prowess.catalog.reasons import Explanation
 from prowess.catalog.switches import EVERY_AGENT, Switch, Switches
@@ -17,6 +16,7 @@ from prowess.skill.problems import Problem
 from prowess.skill.skill import Skill
 from prowess.skill.targets import Loss
 from prowess.sources.source import show_bytes, show_path
+from prowess.state.conversations import ConversationRecord, ModelUsage
 
 __all__ = [
     "catalog_record",

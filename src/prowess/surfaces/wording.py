@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from prowess.activation.conversations import TokenUse
+from prowess.state.conversations import TokenUse
 
 if TYPE_CHECKING:  # Commands that tell of costs start without the agent.
     from prowess.agent.events import Compacted, Resumed

@@ -7,11 +7,11 @@ import sys
 import anyio
 import pytest
 
-from prowess.activation.conversations import TokenUse
 from prowess.agent.chat_model import CallPiece, ChatModel, FinishPiece, ModelRequest, Piece, TextPiece
 from prowess.agent.messages import AssistantMessage, ToolMessage, UserMessage
 from prowess.agent.offline.model import OfflineModel
 from prowess.agent.offline.steps import decide_step
+from prowess.state.conversations import TokenUse
 from tests.agent.offline.playing import STANDARD, list_catalog
 
 _SYSTEM = list_catalog(alpha="Paints walls.", beta="Bakes bread.", gamma="Grows roses and tulips.")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from prowess.activation.conversations import TokenUse
 from prowess.agent.chat_model import CallPiece, FinishPiece, TextPiece
 from prowess.agent.messages import AssistantMessage, UserMessage
 from prowess.agent.providers.bounding import MAX_PACKED_BYTES, AnswerBounds
+from prowess.state.conversations import TokenUse
 from tests.agent.openai_server import Reply, ScriptedServer, call, fail, garbage, hang, say, think
 from tests.agent.providers.asking import ask, fail_to_ask, find, make_model, make_request, read_text, remember
 

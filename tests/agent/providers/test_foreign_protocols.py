@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from prowess.activation.conversations import TokenUse
 from prowess.activation.tools import make_tools
 from prowess.agent.chat_model import CallPiece, FinishPiece, ModelRequest, TextPiece, ThinkingPiece
 from prowess.agent.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from prowess.policy import ToolSet
+from prowess.state.conversations import TokenUse
 from tests.agent.providers.asking import Waits, ask, fail_to_ask, find, make_model, remember
 from tests.agent.providers.foreign_server import (
     Foreign,

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from prowess.activation.conversations import TokenUse
 from prowess.activation.tools import Role, Tool, make_tools
 from prowess.agent.chat_model import CallPiece, ChatModel, FinishPiece, Piece, RetryPiece, TextPiece, ThinkingPiece
 from prowess.agent.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from prowess.agent.providers.provider_model import ProviderModel
 from prowess.policy import ToolSet
+from prowess.state.conversations import TokenUse
 from tests.agent.openai_server import Reply, ScriptedServer, call, fail, hang, say, think
 from tests.agent.providers.asking import ask, find, make_model, make_request, read_text, remember
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.events import (
     Answered,
     Asked,
@@ -37,6 +36,7 @@ from prowess.agent.events import (
     Told,
 )
 from prowess.agent.messages import ToolCall
+from prowess.state.conversations import Outcome, TokenUse
 from prowess.surfaces.cli.chat.screen import Detail, Screen
 from prowess.surfaces.cli.chat.terminal_stream import TerminalStream
 

@@ -6,8 +6,8 @@ from collections.abc import Generator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from prowess.activation.conversations import LoggedEvent
 from prowess.runtime import Runtime
+from prowess.state.conversations import LoggedEvent
 from prowess.state.titles import MAX_TITLE
 from tests.skills_on_disk import Home
 from tests.surfaces.web.browsing import Visitor, browser, find_serious_faults

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from prowess.activation.conversations import Outcome, TokenUse, TurnReceipt
 from prowess.activation.grants import Decision
 from prowess.runtime import Runtime
 from prowess.settings import load_settings
+from prowess.state.conversations import Outcome, TokenUse, TurnReceipt
 from tests.agent.openai_server import ScriptedServer
 from tests.runtime.opening import ONLY_MINE
 from tests.skills_on_disk import Home, write_skill

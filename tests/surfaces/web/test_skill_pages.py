@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.activation.conversations import Outcome, TokenUse, TurnReceipt
 from prowess.activation.grants import Decision
+from prowess.state.conversations import Outcome, TokenUse, TurnReceipt
 from prowess.surfaces.web.guards.headers import CONTENT_SECURITY_POLICY
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.web.skill_site import Browser, open_browser

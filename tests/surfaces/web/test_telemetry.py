@@ -9,7 +9,6 @@ import anyio
 import pytest
 import structlog
 
-from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.events import (
     Answered,
     Begun,
@@ -22,6 +21,7 @@ from prowess.agent.events import (
     Event,
     Happening,
 )
+from prowess.state.conversations import Outcome, TokenUse
 from prowess.surfaces.web.telemetry.health import Readiness
 from prowess.surfaces.web.telemetry.logs import configure_logs
 from prowess.surfaces.web.telemetry.metrics import Metrics

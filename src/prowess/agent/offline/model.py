@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncGenerator, Iterator
 
-from prowess.activation.conversations import TokenUse
 from prowess.agent.chat_model import CallPiece, FinishPiece, ModelRequest, Piece, TextPiece
 from prowess.agent.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from prowess.agent.offline.steps import Step, decide_step
 from prowess.disclosure.tokens import EstimatedTokens
+from prowess.state.conversations import TokenUse
 
 __all__ = ["OfflineModel"]
 

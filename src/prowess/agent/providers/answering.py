@@ -27,7 +27,6 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
-from prowess.activation.conversations import TokenUse
 from prowess.agent.chat_model import CallPiece, FinishPiece, ModelRequest, Piece, TextPiece, ThinkingPiece
 from prowess.agent.messages import AssistantMessage
 from prowess.agent.providers.bounding import AnswerBounds, AnswerTooLong
@@ -39,6 +38,7 @@ from prowess.agent.providers.translating import (
     translate_messages,
     translate_tools,
 )
+from prowess.state.conversations import TokenUse
 
 __all__ = ["Asking"]
 

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from prowess.activation.live_turns import OpenQuestion
 from prowess.agent.chat_model import ChatModel
 from prowess.agent.events import Happening
 from prowess.agent.log import read_happenings
 from prowess.errors import SettingsError
 from prowess.runtime import Runtime
+from prowess.state.live_turns import OpenQuestion
 from prowess.surfaces.http.options import HttpOptions
 from prowess.surfaces.web.conversations.desk import Desk
 from prowess.surfaces.web.conversations.live_conversation import LiveConversation

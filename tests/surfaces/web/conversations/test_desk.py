@@ -6,10 +6,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from prowess.activation.conversations import Outcome
 from prowess.agent.events import Answered, Begun, Done, Resumed
 from prowess.errors import Refused, SettingsError
 from prowess.runtime import Runtime
+from prowess.state.conversations import Outcome
 from prowess.surfaces.http.options import HttpLimits, HttpOptions
 from prowess.surfaces.web.conversations.desk import Desk
 from tests.agent.conftest import OPEN

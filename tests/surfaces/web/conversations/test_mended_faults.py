@@ -11,12 +11,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from prowess.activation.conversations import Outcome
-from prowess.activation.live_turns import LiveTurn
 from prowess.agent.events import Begun, ConsentAnswered, Done, Failed, Resumed
 from prowess.errors import Refused, ToolInputError, WorldError
 from prowess.runtime import Runtime
 from prowess.settings import load_settings
+from prowess.state.conversations import Outcome
+from prowess.state.live_turns import LiveTurn
 from prowess.state.opening import open_store
 from prowess.surfaces.http.options import HttpLimits, HttpOptions
 from prowess.surfaces.web.conversations.desk import Desk

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-from prowess.activation.conversations import Outcome, TokenUse
 from prowess.agent.events import (
     Answered,
     Asked,
@@ -27,6 +26,7 @@ from prowess.agent.events import (
     Told,
 )
 from prowess.agent.messages import ToolCall
+from prowess.state.conversations import Outcome, TokenUse
 from prowess.surfaces.web.scene.scene import Scene
 
 __all__ = ["DIFFS", "FIRST", "OPEN", "QUESTION", "SECOND", "USE", "happen", "play", "question"]

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.activation.conversations import Outcome
 from prowess.agent.events import (
     Answered,
     Asked,
@@ -30,6 +29,7 @@ from prowess.agent.events import (
     TextHeard,
     ThinkingHeard,
 )
+from prowess.state.conversations import Outcome
 from prowess.surfaces.web.scene.blocks import (
     AssistantText,
     Block,

@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from prowess.activation.conversations import Outcome
 from prowess.agent.events import (
     CallBegun,
     CallEnded,
@@ -21,6 +20,7 @@ from prowess.agent.events import (
     Retried,
     SkillLoaded,
 )
+from prowess.state.conversations import Outcome
 from prowess.surfaces.tones import Line, Row, Tone
 from prowess.surfaces.wording import describe_answer, describe_compaction, describe_resumption, show_seconds, show_use
 

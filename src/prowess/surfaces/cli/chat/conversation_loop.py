@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-from prowess.activation.conversations import Outcome
 from prowess.agent.events import Happening, make_failed
 from prowess.errors import ProwessError
+from prowess.state.conversations import Outcome
 from prowess.surfaces.cli.chat.greetings import render_greeting, render_name, render_return
 from prowess.surfaces.cli.chat.line_input import LineInput
 from prowess.surfaces.cli.chat.room import Room

@@ -3,10 +3,10 @@
 import os
 from typing import Any
 
-from prowess.activation.conversations import Outcome
 from prowess.agent.chat import Chat
 from prowess.agent.events import Done, Failed, Happening, make_failed
 from prowess.errors import ProwessError, WorldError
+from prowess.state.conversations import Outcome
 from prowess.surfaces.cli.chat.turns import TurnEnd, run_turn
 from prowess.surfaces.cli.output import print_json_line
 

@@ -1,6 +1,5 @@
 """Where a conversation goes on: the runtime, the agent, and the conversation that is open now."""
 
-from prowess.activation.conversations import Outcome
 from prowess.agent.agent import Agent
 from prowess.agent.chat import Chat
 from prowess.agent.chat_model import ChatModel
@@ -8,6 +7,7 @@ from prowess.agent.events import Begun, Done
 from prowess.errors import ProwessError
 from prowess.policy import SessionMemory
 from prowess.runtime import Runtime
+from prowess.state.conversations import Outcome
 from prowess.surfaces.chat_ids import make_chat_id
 
 __all__ = ["Room"]

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from enum import StrEnum
 
-from prowess.activation.conversations import Outcome
 from prowess.agent.events import (
     Answered,
     Begun,
@@ -25,6 +24,7 @@ from prowess.agent.events import (
     TextHeard,
     ThinkingHeard,
 )
+from prowess.state.conversations import Outcome
 from prowess.surfaces.cli.chat.cards import (
     render_call,
     render_compaction,

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from prowess.activation.conversations import Outcome
 from prowess.agent.chat import Chat
 from prowess.agent.events import Done, Failed, Happening
+from prowess.state.conversations import Outcome
 from prowess.surfaces.cli.chat.interrupts import heed_interrupts
 
 __all__ = ["TurnEnd", "run_turn"]

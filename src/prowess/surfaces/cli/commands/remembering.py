@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import click
 
-from prowess.activation.conversations import ConversationRecord, TurnReceipt
 from prowess.activation.receipts import SessionRecord
 from prowess.errors import NotFound
 from prowess.runtime import Runtime
 from prowess.runtime.tool_results import receipt_record, run_receipt_record, show_moment, turn_record
+from prowess.state.conversations import ConversationRecord, TurnReceipt
 from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_rows, print_text
 from prowess.surfaces.records import Record, conversation_record

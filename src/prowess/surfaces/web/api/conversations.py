@@ -8,9 +8,9 @@ import anyio.to_thread
 import msgspec
 from starlette.responses import Response
 
-from prowess.activation.live_turns import OpenQuestion
 from prowess.activation.mentions import Completion
 from prowess.errors import NotFound, Refused
+from prowess.state.live_turns import OpenQuestion
 from prowess.surfaces.records import conversation_record
 from prowess.surfaces.web.api.conversation_answers import (
     AnswerBody,

@@ -11,8 +11,6 @@ from functools import partial
 import anyio.to_thread
 import structlog
 
-from prowess.activation.conversations import ConversationRecord
-from prowess.activation.live_turns import LiveTurn
 from prowess.agent.chat_model import ChatModel
 from prowess.agent.model_choice import open_model as choose_model
 from prowess.agent.providers.usability import OFFLINE
@@ -20,6 +18,8 @@ from prowess.agent.stage import Watcher
 from prowess.errors import ProwessError, Refused, SettingsError, ToolInputError, WorldError
 from prowess.policy import SessionMemory
 from prowess.runtime import Runtime
+from prowess.state.conversations import ConversationRecord
+from prowess.state.live_turns import LiveTurn
 from prowess.state.titles import lower_ascii, make_title
 from prowess.surfaces.chat_ids import is_chat_id, make_chat_id
 from prowess.surfaces.http.options import HttpOptions

@@ -12,8 +12,6 @@ import anyio.to_thread
 import msgspec
 import structlog
 
-from prowess.activation.conversations import ConversationRecord
-from prowess.activation.live_turns import LiveTurn, OpenQuestion
 from prowess.activation.receipts import Receipt
 from prowess.agent.agent import Agent
 from prowess.agent.chat import Chat
@@ -27,6 +25,8 @@ from prowess.policy import SessionMemory
 from prowess.runtime import Runtime
 from prowess.skill.activation_keys import make_activation_key
 from prowess.skill.skill import Skill
+from prowess.state.conversations import ConversationRecord
+from prowess.state.live_turns import LiveTurn, OpenQuestion
 from prowess.state.titles import make_title
 from prowess.surfaces.http.options import HttpLimits
 from prowess.surfaces.web.conversations.feeds import Feeds

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from prowess.activation.conversations import Outcome
-from prowess.activation.live_turns import LiveTurn
 from prowess.agent.chat_model import ChatModel
 from prowess.agent.events import Begun, Done, Happening, Noticed, SkillLoaded, make_failed
 from prowess.agent.log import read_happenings
 from prowess.errors import ProwessError, Refused, WorldError
+from prowess.state.conversations import Outcome
+from prowess.state.live_turns import LiveTurn
 from prowess.surfaces.web.scene.scene import Scene
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ import msgspec
 import structlog
 
 from prowess.activation.consent import Answer, Question
-from prowess.activation.live_turns import OpenQuestion
 from prowess.agent.asking import question_record
 from prowess.errors import WorldError
 from prowess.execution.stopping import Stopped, check_stopped
 from prowess.runtime import Runtime
 from prowess.runtime.keeper import SessionKey
+from prowess.state.live_turns import OpenQuestion
 from prowess.surfaces.web.scene.diffs import make_diffs
 
 __all__ = ["ANSWERS", "NOBODY", "WebAsker"]

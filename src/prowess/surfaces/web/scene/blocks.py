@@ -7,7 +7,7 @@ that have read the same log have the same ids.
 from dataclasses import dataclass, field
 from typing import Any
 
-from prowess.activation.conversations import TokenUse
+from prowess.state.conversations import TokenUse
 
 __all__ = [
     "AssistantText",

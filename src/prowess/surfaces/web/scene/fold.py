@@ -7,7 +7,6 @@ script) is shown until the kept event comes that says the same, or that it is vo
 from dataclasses import replace
 from typing import Any
 
-from prowess.activation.conversations import Outcome
 from prowess.agent.asking import NOBODY
 from prowess.agent.events import (
     Answered,
@@ -32,6 +31,7 @@ from prowess.agent.events import (
     TextHeard,
     ThinkingHeard,
 )
+from prowess.state.conversations import Outcome
 from prowess.surfaces.web.scene.blocks import (
     AssistantText,
     Compaction,

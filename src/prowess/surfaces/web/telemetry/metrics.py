@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from prowess.activation.conversations import TokenUse
 from prowess.agent.events import Answered, CallEnded, Compacted, ConsentAnswered, ConsentAsked, Done, Happening
+from prowess.state.conversations import TokenUse
 from prowess.version import __version__
 
 __all__ = ["Metrics"]
