@@ -146,6 +146,22 @@ def test_changed_skill_asks_again_and_shows_what_has_changed(
         expect(page.locator("#chips")).to_contain_text("painting")
 
 
+@pytest.mark.requirement("K1")
+def test_answer_that_was_taken_is_not_spoken_of_once_the_next_question_is_there(
+    browser: Browser, home: Home, servers: ServerStarter
+) -> None:
+    _paint(home, "Run scripts/paint.sh.\n", **{"scripts/paint.sh": "#!/bin/sh\necho painted\n"})
+    with Visitor.at(browser, servers.start()) as visitor:
+        page = visitor.open()
+        send(page, "/painting run scripts/paint.sh")
+        expect(page.locator("form.consent h3")).to_contain_text("Activate")
+        answer(page, "allow-always")
+        expect(page.locator("form.consent h3")).to_contain_text("paint.sh")
+        expect(page.locator("#status")).to_have_text("Waiting for your answer …")
+        answer(page, "refuse-once")
+        finished(page)
+
+
 @pytest.mark.requirement("R71")
 def test_card_of_a_skill_that_the_user_calls_for_shows_what_the_model_gets(
     browser: Browser, home: Home, servers: ServerStarter

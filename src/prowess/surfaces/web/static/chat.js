@@ -27,6 +27,7 @@ const say = (words) => {
 const tell = (error) => say(error.words ?? String(error));
 const WORKING = "Working …";
 const WAITING = "Waiting for your answer …";
+const TAKEN = "Your answer was taken.";
 
 // What goes on
 
@@ -42,6 +43,7 @@ const stream = new Stream(
       isGone = isEmpty && (isGone || !wasEmpty);
       if (isGone) say("This conversation was deleted elsewhere, or is not kept any more.");
       else if ([WORKING, WAITING].includes(status.textContent)) say(tellWork());
+      else if (status.textContent === TAKEN && isAsking()) say(WAITING); // The next question.
       if (asked.length) point(asked.at(-1));
     },
     state: showState,
@@ -83,7 +85,8 @@ function showState(state) {
   showActive(state.active ?? []);
 }
 
-const tellWork = () => (document.querySelector("#blocks form.consent") ? WAITING : WORKING);
+const isAsking = () => Boolean(document.querySelector("#blocks form.consent:not([data-taken])"));
+const tellWork = () => (isAsking() ? WAITING : WORKING);
 
 function tellOutcome() {
   const end = [...document.querySelectorAll("#blocks > .end")].at(-1);
@@ -214,9 +217,9 @@ at("blocks").addEventListener("click", async (event) => {
     await ask("POST", path("conversations", conversation, "questions", form.dataset.question), {
       answer: button.dataset.answer,
     });
-    say("Your answer was taken.");
     form.dataset.taken = "yes";
-    if (!document.querySelector("form.consent:not([data-taken])")) field.focus({ preventScroll: true });
+    say(isAsking() ? WAITING : TAKEN);
+    if (!isAsking()) field.focus({ preventScroll: true });
     followEnd();
   } catch (error) {
     problem.textContent = error.code === "question-answered" ? "It was answered elsewhere meanwhile." : error.words;
