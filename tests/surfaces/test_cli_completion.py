@@ -56,6 +56,12 @@ def test_skills_of_the_folder_named_before_are_completed(home: Home) -> None:
     assert _complete("prowess --skills skills show ") == ["plain,mine"]
 
 
+@pytest.mark.parametrize("command", ["show", "remove", "restore"])
+def test_key_says_nothing_of_settings_that_cannot_be_read(home: Home, command: str) -> None:
+    home.write_settings("profile = 3\n")
+    assert "".join(_complete(f"prowess {command} s")) == ""
+
+
 def test_commands_and_options_are_completed(home: Home) -> None:
     assert _complete("prowess e") == ["plain,eval", "plain,eject", "plain,export", "plain,enable"]
     assert _complete("prowess disable --t") == ["plain,--to"]

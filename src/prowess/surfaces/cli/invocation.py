@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from prowess.errors import ProwessError
+
 if TYPE_CHECKING:
     from prowess.runtime import Runtime
     from prowess.settings import Settings
@@ -70,5 +72,9 @@ def complete_skill(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
     invocation = Invocation(
         config=options.get("config"), profile=options.get("profile"), skills=options.get("skills", ())
     )
-    with invocation.open() as runtime:
-        return [name for name in runtime.catalog().names() if name.startswith(incomplete)]
+    try:
+        with invocation.open() as runtime:
+            names = runtime.catalog().names()
+    except ProwessError:  # The command itself will say what is wrong; a key says nothing.
+        return []
+    return [name for name in names if name.startswith(incomplete)]

@@ -59,7 +59,7 @@ class Operation:
     media: str = JSON
     status: int = 200
     errors: tuple[int, ...] = ()
-    """Besides 400, 401, 403, 413, 429 and 503, which any operation may answer."""
+    """Besides those that any operation may answer, which the OpenAPI document lists with each."""
 
 
 def make_route(operation: Operation, site: Site) -> ExactRoute:
