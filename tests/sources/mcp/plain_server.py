@@ -63,9 +63,10 @@ def answer(request: dict[str, Any], script: dict[str, Any]) -> None:
 
 
 def introduce(script: dict[str, Any]) -> dict[str, Any]:
+    told = {script["speaks"]: {EXTENSION: {}}} if script["speaks"] else {}
     return {
         "protocolVersion": "2025-11-25",
-        "capabilities": {"resources": {}, "extensions": {EXTENSION: {}} if script["speaks"] else {}},
+        "capabilities": {"resources": {}, **told},
         "serverInfo": {"name": "plain", "version": "1"},
     }
 

@@ -52,7 +52,7 @@ class Acted:
             "gets": [],
             "files": {},
             "misdeeds": {},
-            "speaks": True,
+            "speaks": "extensions",
             "endless": False,
             "page_size": 100,
             "answers_as": "",

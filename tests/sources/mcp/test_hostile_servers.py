@@ -216,8 +216,13 @@ def test_answer_that_is_no_json_is_told_of(tmp_path: Path) -> None:
     assert _code(acted.refresh()) == "mcp-bad-answer"
 
 
+def test_extension_is_heard_of_where_old_handshakes_have_room_for_it(acted: Acted) -> None:
+    acted.change(speaks="experimental")
+    assert acted.refresh() is None
+
+
 def test_server_without_the_extension_is_told_of(acted: Acted) -> None:
-    acted.change(speaks=False)
+    acted.change(speaks="")
     assert _code(acted.refresh()) == "mcp-no-extension"
     assert list(acted.held()) == [_GOOD]
 

@@ -27,6 +27,7 @@ def test_client_of_each_version_shakes_hands_and_uses_skills(skills: Path, versi
         {"id": 3, "method": "tools/call", "params": {"name": "activate_skill", "arguments": {"name": "tables"}}},
         {"id": 4, "method": "resources/read", "params": {"uri": "skill://project/greet/references/guide.md"}},
         {"id": 5, "method": "prompts/get", "params": {"name": "greet", "arguments": {"arguments": "Ann"}}},
+        {"id": 6, "method": "skills/list"},
     ]
     heard: dict[int, Any] = {}
     with subprocess.Popen(
@@ -49,7 +50,9 @@ def test_client_of_each_version_shakes_hands_and_uses_skills(skills: Path, versi
     greeting = heard[1]
     assert (greeting["protocolVersion"], greeting["serverInfo"]["name"]) == (version, "prowess")
     assert greeting["capabilities"].keys() >= {"tools", "resources", "prompts", "completions"}
+    assert greeting["capabilities"]["experimental"] == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
     assert "<name>greet</name>" in greeting["instructions"]
+    assert heard[6]["skills"][0]["uri"] == "skill://project/greet/SKILL.md"
     assert heard[2]["tools"][0]["name"] == "activate_skill"
     assert "Make a table." in heard[3]["content"][0]["text"]
     assert heard[4]["contents"][0]["text"] == "# Guide\nRead me.\n"

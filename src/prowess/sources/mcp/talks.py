@@ -170,7 +170,8 @@ async def _open(server: McpServer, meter: Meter, opened: Callable[[], None]) -> 
 
 async def _work(client: Client, talk: Talk, work: Callable[[Talk], Awaitable[_T]]) -> _T | Exception:
     """Return a failure as a value: raised, it would come out of the SDK in groups, among those of the server."""
-    if EXTENSION not in (client.server_capabilities.extensions or {}):
+    told = client.server_capabilities
+    if EXTENSION not in (told.extensions or {}) and EXTENSION not in (told.experimental or {}):
         return TalkFailed("mcp-no-extension", f"it does not speak the extension {EXTENSION}")
     try:
         return await work(talk)

@@ -41,10 +41,13 @@ class SkillServer(Server[Hall]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """Return what a client is told at the start."""
+        """Return what a client is told at the start.
+
+        The handshake of older protocols has no place for extensions; there they are told as experiments.
+        """
         changing = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
         return super().create_initialization_options(
-            notification_options or changing, experimental_capabilities, extensions
+            notification_options or changing, experimental_capabilities or dict(self.extensions), extensions
         )
 
 
