@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.skills_on_disk import Home, write_skill
-from tests.surfaces.command import PROWESS, call, run
+from tests.surfaces.command import PROWESS, Outcome, call, run
 
 pytestmark = pytest.mark.slow  # Nearly every test starts a process.
 
@@ -116,8 +117,11 @@ _REFUSALS: list[tuple[list[str], Callable[[Home], None], int, str]] = [
     (["doctor"], _bad_toml, 2, "bad-toml"),
     (["list"], _damaged_state, 3, "state-unusable"),
     (["trust"], _damaged_state, 3, "state-unusable"),
-    (["new", "a", "--dir", "file"], _plain_file, 3, "world"),
-    (["--config", "file/p.toml", "init"], _plain_file, 3, "world"),
+    (["new", "a", "--dir", "file"], _plain_file, 2, "not-a-folder"),
+    (["new", "a", "--description", "a\x07b"], _nothing, 2, "bad-description"),
+    (["new", "a", "--description", "a\u200bb"], _nothing, 2, "bad-description"),
+    (["--config", "file/p.toml", "init"], _plain_file, 3, "disk-failed"),
+    (["--config", "file/p.toml", "list"], _plain_file, 2, "not-a-folder"),
     (["activate", "nope"], _nothing, 1, "unknown-skill"),
     (["activate", ""], _nothing, 1, "unknown-skill"),
     (["activate", "\x1b[31m\n"], _nothing, 1, "unknown-skill"),
@@ -361,6 +365,78 @@ def test_home_that_cannot_be_made_still_lists(home: Home) -> None:
     outcome = run("list", env={"PROWESS_HOME": "/proc/no-such-home"})
     assert (outcome.status, outcome.stderr) == (0, "")
     assert "safe-edit" in outcome.stdout
+
+
+def test_home_that_is_a_file_is_said_to_be_no_folder(home: Home) -> None:
+    home.prowess.write_text("")
+    outcome = run("doctor")
+    assert outcome.status == 2
+    assert outcome.stderr == (
+        f"error: {home.prowess} is not a folder, so there can be no {home.prowess}/prowess.toml\n"
+        "hint: set PROWESS_HOME to a folder\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("mcp", "standard input is closed"),
+        ("run repo-survey scripts/survey.py --yes --input -", "the input is not JSON"),
+        ("secrets set KEY", "the value is empty"),
+    ],
+)
+def test_closed_standard_input_is_no_internal_error(home: Home, arguments: str, said: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "{PROWESS}" {arguments} <&-'], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode in (1, 2)
+    assert said in done.stderr
+    assert "internal error" not in done.stderr
+
+
+def test_port_that_does_not_exist_is_named(home: Home) -> None:
+    assert "there is no port 99999; the last one is 65535" in run("mcp", "--http", "127.0.0.1:99999").stderr
+
+
+_ON_A_FULL_DISK = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+from prowess.surfaces.cli.main import main
+main()
+"""
+
+
+def _run_on_a_full_disk(*arguments: str) -> Outcome:
+    done = subprocess.run(
+        [sys.executable, "-c", _ON_A_FULL_DISK, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def test_settings_stay_in_force_if_the_disk_has_no_room_for_new_ones(home: Home) -> None:
+    file = home.write_settings("# mine\n")
+    outcome = _run_on_a_full_disk("init", "--force")
+    assert outcome.status == 3
+    assert f"{file} cannot be written" in outcome.stderr
+    assert (os.listdir(home.prowess), file.read_text()) == (["prowess.toml"], "# mine\n")
+
+
+def test_nothing_is_left_of_what_the_disk_has_no_room_for(home: Home) -> None:
+    assert _run_on_a_full_disk("init").status == 3
+    assert os.listdir(home.prowess) == []
+    outcome = _run_on_a_full_disk("new", "one", "--dir", "skills", "--with", "evals")
+    assert outcome.status == 3
+    assert f"{home.project}/skills/one cannot be made" in outcome.stderr
+    assert os.listdir(home.project / "skills") == []
+    assert call("new", "one", "--dir", "skills").status == 0
+
+
+def test_full_disk_for_the_output_does_not_deny_what_was_done(home: Home) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([PROWESS, "sync"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 3
+    assert "what was done before that stays done" in done.stderr
+    assert "nothing" not in done.stderr
 
 
 def test_source_folders_are_not_written(home: Home) -> None:

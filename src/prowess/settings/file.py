@@ -1,5 +1,6 @@
 """A settings file, with the lines on which its keys stand."""
 
+import os
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,8 @@ class SettingsFile:
                     f"no settings file at {path}", hint="`prowess init` writes one", code="settings-missing"
                 ) from None
             return SettingsFile("", "", {})
+        except NotADirectoryError as error:
+            raise _misplaced(path, must_exist=must_exist) from error
         except OSError as error:
             raise _unreadable(path, f"cannot be read: {error}") from error
         return SettingsFile.parse(path, raw)
@@ -76,6 +79,15 @@ class SettingsFile:
                     return number
                 elsewhere = elsewhere or number
         return elsewhere
+
+
+def _misplaced(path: str, *, must_exist: bool) -> SettingsError:
+    """Return the error for a place below something that is no folder; where none is named, it is the home."""
+    place = os.path.dirname(path)
+    while not os.path.lexists(place):
+        place = os.path.dirname(place)
+    hint = "give the path of a settings file" if must_exist else "set PROWESS_HOME to a folder"
+    return SettingsError(f"{place} is not a folder, so there can be no {path}", hint=hint, code="not-a-folder")
 
 
 def _unreadable(path: str, why: str) -> SettingsError:

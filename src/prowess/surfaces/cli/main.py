@@ -111,14 +111,16 @@ def main() -> NoReturn:
     except ProwessError as error:
         status = _report(error)
     except OSError as error:
-        status = _report(WorldError(str(error), hint="the system refused; nothing else was changed"))
+        status = _report(WorldError(str(error), hint="the system refused; what was done before that stays done"))
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user
         status = _report_bug(error)
     sys.exit(status)
 
 
 def _run() -> int:
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - it was closed before the start
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - it was closed before the start
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for the life of the process
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the life of the process
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

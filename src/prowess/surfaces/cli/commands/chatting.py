@@ -1,6 +1,5 @@
 """`prowess chat`."""
 
-import os
 import sys
 
 import click
@@ -48,8 +47,6 @@ def command(
         raise click.UsageError("give --session or --continue")
     from prowess.surfaces.cli.chat.beginning import Wanted, chat
 
-    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - it was closed before the start
-        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for the life of the process
     wanted = Wanted(chat_id, goes_on=goes_on, model=model, agent=agent, yes=yes, as_json=invocation.as_json)
     with invocation.open() as runtime:
         invocation.check_agent(runtime, agent)

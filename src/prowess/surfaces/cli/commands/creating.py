@@ -1,12 +1,17 @@
 """`prowess new`."""
 
 import os
+import shutil
 
 import click
 
+from prowess.catalog.validation import check_text
+from prowess.copies.disk_failures import telling
 from prowess.errors import Refused, SettingsError
+from prowess.policy import STRICT_READING, Limits
 from prowess.skill.manifest import MAX_DESCRIPTION_LENGTH
 from prowess.skill.names import MAX_NAME_LENGTH, is_standard_name, sanitise_name
+from prowess.skill.problems import Severity
 from prowess.skill.repair import quote_value
 from prowess.skill.trigger_tests import TEST_FILES
 from prowess.sources.folders import SKILL_MD
@@ -61,11 +66,16 @@ def command(invocation: Invocation, name: str, folder: str | None, description: 
     if not 0 < len(about) <= MAX_DESCRIPTION_LENGTH:
         hint = f"say what the skill does and when to use it, in 1 to {MAX_DESCRIPTION_LENGTH:,} characters"
         raise SettingsError(f"a description cannot have {len(about):,} characters", hint=hint, code="bad-description")
+    text = _render_skill(name, about)
+    _check(text, name)
     home = folder or (invocation.skills[0] if invocation.skills else _project_skills(invocation))
     path = os.path.abspath(os.path.join(home, name))
     if os.path.lexists(path):
         raise Refused(f"{path} exists already", hint="choose another name, or remove it first", code="exists")
-    files = _write(path, name, about, parts)
+    if os.path.exists(home) and not os.path.isdir(home):
+        raise SettingsError(f"{home} is not a folder", hint="name a folder for the skill", code="not-a-folder")
+    with telling(f"{path} cannot be made"):
+        files = _write(path, text, parts, tests=_TESTS.format(name=name, example=quote_value(about)))
     if invocation.as_json:
         print_json({"name": name, "path": path, "files": files})
         return
@@ -79,15 +89,38 @@ def _project_skills(invocation: Invocation) -> str:
     return os.path.join(invocation.settings().place.project_root, ".agents", "skills")
 
 
-def _write(path: str, name: str, about: str, parts: tuple[str, ...]) -> list[str]:
+def _render_skill(name: str, about: str) -> str:
     title = name.replace("-", " ").capitalize()
-    text = f"---\nname: {name}\ndescription: {quote_value(about)}\n---\n{_BODY.format(title=title)}"
-    os.makedirs(path)
-    with open(os.path.join(path, SKILL_MD), "x", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-    for part in parts:
-        os.mkdir(os.path.join(path, part))
-    if _EVALS in parts:
-        with open(os.path.join(path, TEST_FILES[0]), "x", encoding="utf-8", newline="\n") as file:
-            file.write(_TESTS.format(name=name, example=quote_value(about)))
+    return f"---\nname: {name}\ndescription: {quote_value(about)}\n---\n{_BODY.format(title=title)}"
+
+
+def _check(text: str, name: str) -> None:
+    """Refuse a description that the skill would be judged by: it is the one part that comes from the caller."""
+    raw = text.encode("utf-8", "surrogateescape")
+    for problem in check_text(raw, folder=name, reading=STRICT_READING, limits=Limits()).problems:
+        if problem.severity is Severity.ERROR:
+            hint = "say what the skill does and when to use it, in plain letters of one script"
+            raise SettingsError(f"this description will not do: {problem.message}", hint=hint, code="bad-description")
+
+
+def _write(path: str, text: str, parts: tuple[str, ...], *, tests: str) -> list[str]:
+    """Make the folder beside its place and move it there as a whole."""
+    home, name = os.path.split(path)
+    draft = os.path.join(home, f".{name}.{os.urandom(8).hex()}")
+    try:
+        os.makedirs(draft)
+        _write_text(draft, SKILL_MD, text)
+        for part in parts:
+            os.mkdir(os.path.join(draft, part))
+        if _EVALS in parts:
+            _write_text(draft, TEST_FILES[0], tests)
+        os.rename(draft, path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
     return [SKILL_MD, *(f"{part}/" for part in parts)]
+
+
+def _write_text(folder: str, name: str, text: str) -> None:
+    with open(os.path.join(folder, name), "x", encoding="utf-8", newline="\n") as file:
+        file.write(text)

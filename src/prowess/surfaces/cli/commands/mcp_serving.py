@@ -3,6 +3,7 @@
 import gc
 import os
 import secrets
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,8 @@ def command(
         return
     if address is None and (hosts or no_token):
         raise click.UsageError("--allow-host and --no-token are for --http")
+    if address is None and sys.__stdin__ is None:
+        raise click.UsageError("standard input is closed, so no client can be heard; with --http none is needed")
     invocation = ctx.ensure_object(Invocation)
     gc.disable()  # What is loaded now stays: whoever serves says when there can be garbage.
     from prowess.surfaces.mcp.options import McpOptions
@@ -103,8 +106,10 @@ def _make_http(address: str, *, hosts: tuple[str, ...], no_token: bool) -> "Http
 
 def _parse_address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
-    if not (port.isascii() and port.isdigit() and int(port[:6]) <= _MAX_PORT):
+    if not (port.isascii() and port.isdigit()):
         raise click.BadParameter(f"'{text}' has no port; write it like 127.0.0.1:8766", param_hint="--http")
+    if int(port[:6]) > _MAX_PORT:
+        raise click.BadParameter(f"there is no port {port}; the last one is {_MAX_PORT}", param_hint="--http")
     return host.strip("[]") or _LOOPBACK, int(port)
 
 
