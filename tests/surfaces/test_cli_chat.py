@@ -92,6 +92,21 @@ def test_consent_is_never_taken_from_a_pipe(skills: Path) -> None:
     assert call("grants", "--json").json == {"grants": []}
 
 
+@pytest.mark.parametrize("decision", ["--refuse", "--allow"])
+def test_skill_that_the_message_calls_for_and_that_is_refused_is_a_no(home: Home, decision: str) -> None:
+    write_skill(home.path / ".agents" / "skills", "painting", description="Paints walls.")
+    asked = run("chat", "--print", "/painting the wall")
+    assert (asked.status, "painting is not active: " in asked.stderr) == (1, True)
+    call("grants", decision, "painting")
+    expected = 1 if decision == "--refuse" else 0
+    assert run("chat", "--print", "/painting the wall").status == expected
+    events = run("chat", "--json", "--print", "/painting the wall")
+    refused = [event["refused"] for event in _events(events) if event["event"] == "notice"]
+    assert (events.status, refused) == (expected, ["painting"] * expected)
+    assert _events(events)[-1]["outcome"] == "answered"
+    assert run("chat", piped="/painting the wall\nhello\n").status == expected
+
+
 def test_consent_is_asked_for_on_a_terminal_even_for_one_turn(skills: Path) -> None:
     arguments = ["--skills", "skills", "chat", "--print", "/painting run scripts/paint.sh"]
     outcome = run_on_terminal(arguments, streams="stderr", typed="")

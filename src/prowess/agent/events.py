@@ -245,6 +245,8 @@ class Noticed(_Event, frozen=True, kw_only=True, tag="notice"):
     """Something that the user should know."""
 
     text: str
+    refused: str = ""
+    """The skill that the message called for and that is not active; empty if it is about something else."""
 
 
 class Failed(_Event, frozen=True, kw_only=True, tag="error"):

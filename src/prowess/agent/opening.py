@@ -40,7 +40,7 @@ def open_turn(conversation: Conversation, message: str, tell: Tell) -> Reception
         if not one.already_active:
             announce_skill(conversation, one.receipt, tell, truncated=one.instructions.truncated)
     for refusal in reception.refusals:
-        tell(Noticed(text=f"{refusal.name} is not active: {refusal.error.message}"))
+        tell(Noticed(text=f"{refusal.name} is not active: {refusal.error.message}", refused=refusal.name))
     if not can_call and not conversation.warned_of_tools and session.view().visible:
         conversation.warned_of_tools = True
         what = f"{conversation.model.name} cannot call tools, so it uses skills only when you call one, as /name"

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from prowess.agent.chat import Chat
-from prowess.agent.events import Done, Failed, Happening
+from prowess.agent.events import Done, Failed, Happening, Noticed
 from prowess.state.conversations import Outcome
 from prowess.surfaces.cli.chat.interrupts import heed_interrupts
 
@@ -23,12 +23,14 @@ class TurnEnd:
     failed: Failed | None = None
     interrupted: bool = False
     """Whether somebody at the keyboard has ended it."""
+    lacked_skill: bool = False
+    """Whether a skill that the message called for was refused, so that it was answered without."""
 
     @property
     def status(self) -> int:
         """The exit status: 0 answered, 1 no, 2 settings, 3 the model or the world failed, 130 Ctrl-C."""
         if self.outcome is Outcome.ANSWERED:
-            return 0
+            return 1 if self.lacked_skill else 0
         if self.interrupted:
             return _INTERRUPTED
         return _STATUSES.get(self.failed.kind, 1) if self.failed else 1
@@ -42,7 +44,7 @@ async def run_turn(
     on_interrupt: Callable[[], None] = lambda: None,
 ) -> TurnEnd:
     """Have a message answered, and show what happens. Ctrl-C cancels the turn, and not the program."""
-    outcome, failed = Outcome.FAILED, None
+    outcome, failed, lacked_skill = Outcome.FAILED, None, False
 
     def cancel() -> None:
         on_interrupt()
@@ -55,8 +57,10 @@ async def run_turn(
                 match happening.event:
                     case Failed() if not happening.within:
                         failed = happening.event
+                    case Noticed(refused=str(skill)) if skill and not happening.within:
+                        lacked_skill = True
                     case Done() if not happening.within:
                         outcome = happening.event.outcome
                     case _:
                         pass
-    return TurnEnd(outcome, failed, interrupts.happened)
+    return TurnEnd(outcome, failed, interrupts.happened, lacked_skill)
