@@ -314,6 +314,7 @@ def test_file_system_without_events_that_is_mounted_later_or_below_a_root_is_not
     coverage = replace(_coverage(tmp_path, "a"), places=(str(tmp_path), str(tmp_path / "a")))
 
     def is_reliable() -> bool:
+        watcher.find_restless([str(tmp_path)])
         watcher.begin(str(tmp_path))
         watcher.cover(str(tmp_path), coverage)
         return watcher.is_reliable(str(tmp_path))

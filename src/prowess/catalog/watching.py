@@ -97,6 +97,8 @@ class Watcher:
 
     def __init__(self, *, list_mounts: Callable[[], list[tuple[str, str]]] | None = None) -> None:
         self._list_mounts = list_mounts or read_mounts
+        self._mounts: list[tuple[str, str]] | None = None
+        """As they were at the last question; None until somebody wants to know."""
         self._roots: dict[str, _RootWatch] = {}
         self._owners: dict[int, set[_Owner]] = {}  # Two roots may share a folder.
         self._process = os.getpid()
@@ -121,6 +123,7 @@ class Watcher:
 
     def find_restless(self, roots: Iterable[str]) -> list[str]:
         """Return the roots that may have changed since they were last called calm."""
+        self._mounts = None
         self._listen()
         return [root for root in roots if not self._is_calm(root)]
 
@@ -246,8 +249,9 @@ class Watcher:
 
     def _is_silent(self, places: Iterable[str]) -> bool:
         """Whether one of the places lies where not all changes are told of, as things are mounted now."""
-        mounts = self._list_mounts()
-        return any(sends_no_events(os.path.realpath(place), mounts) for place in places)
+        if self._mounts is None:
+            self._mounts = self._list_mounts()
+        return any(sends_no_events(os.path.realpath(place), self._mounts) for place in places)
 
 
 def _matters(event: Event, *, is_listed: bool) -> bool:
