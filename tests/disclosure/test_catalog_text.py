@@ -8,7 +8,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
+from prowess.agent.offline.catalog_reading import Entry, parse_catalog
 from prowess.disclosure.catalog_text import render_catalog
 from prowess.policy import PROFILES, CatalogText, SourceKind
 from prowess.runtime import Runtime
@@ -232,6 +234,19 @@ def test_markdown_has_one_line_a_skill_and_no_marks_but_its_own(name: str, descr
     written = [re.sub(r"\\([\\`*_\[\]<>])", r"\1", part) for part in shown.groups()]
     assert written == [manifest.name, manifest.description]
     assert not any(re.search(r"(?<!\\)(?:\\\\)*[`*_\[\]<>]", part) for part in shown.groups())
+
+
+@pytest.mark.requirement("R47")
+@pytest.mark.parametrize("folder", ["x2`y", "``", "`a", "a`", "a``b`c", "plain"])
+def test_markdown_shows_a_path_to_the_letter_whatever_backticks_are_in_it(folder: str) -> None:
+    path = f"/srv/skills/{folder}"
+    skill = _skill("x", "d")._replace(folder=path)
+    text = render_catalog(_shown(skill), CatalogText.MARKDOWN)
+    code = [
+        token.content for one in MarkdownIt().parse(text) for token in one.children or () if token.type == "code_inline"
+    ]
+    assert code == [f"{path}/SKILL.md"]
+    assert parse_catalog(text) == (Entry("x", "d"),)
 
 
 # What must not be in it

@@ -1,6 +1,7 @@
 """`prowess prompt` and `prowess why`: what of the catalog fits into the budget, and why not the rest."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -10,7 +11,7 @@ import pytest
 from prowess.disclosure.guidance import GUIDANCE
 from prowess.policy import PROFILES, ToolSet
 from tests.skills_on_disk import Home, write_skill
-from tests.surfaces.command import Outcome, call
+from tests.surfaces.command import Outcome, call, run
 
 _LEVELS = ["full", "shortened", "name_only", "left_out"]
 _NAMES = [
@@ -64,7 +65,7 @@ def test_prompt_has_text_tokens_and_a_report_with_reasons(root: Path) -> None:
 
 @pytest.mark.requirement("K4")
 @pytest.mark.parametrize("form", ["xml", "json", "markdown"])
-@pytest.mark.parametrize("budget", [0, 1, 40, 100, 150, 300, 500, 1_000, 1_500])
+@pytest.mark.parametrize("budget", [0, 40, 100, 150, 300, 500, 1_000, 1_500])
 def test_prompt_stays_within_the_budget_and_accounts_for_every_skill(root: Path, form: str, budget: int) -> None:
     found = _prompt(root, "--budget", str(budget), "--format", form)
     report = found["report"]
@@ -168,6 +169,16 @@ def test_people_are_told_that_there_is_no_room_at_all(root: Path) -> None:
     outcome = call("--skills", str(root), "prompt", "--budget", "0")
     assert outcome.stdout == ""
     assert outcome.stderr == "0 of 0 tokens: 20 left out. --json says why.\n"
+
+
+@pytest.mark.requirement("K4")
+@pytest.mark.parametrize("full", [[], ["--full"]])
+def test_budget_without_room_for_the_remark_is_refused_and_the_least_named(root: Path, full: list[str]) -> None:
+    outcome = run("--skills", str(root), "prompt", "--budget", "1", *full)
+    assert (outcome.status, outcome.stdout) == (2, "")
+    (least,) = re.findall(r"skills are left out; it takes (\d+) tokens", outcome.stderr)
+    assert call("--skills", str(root), "prompt", "--budget", least).stdout.count("20 more skills are not listed") == 1
+    assert run("--skills", str(root), "prompt", "--budget", str(int(least) - 1)).status == 2
 
 
 @pytest.mark.requirement("K11")

@@ -16,6 +16,7 @@ from prowess.sources.source import show_path
 
 __all__ = ["FORMS", "Form", "render_catalog"]
 
+_BACKTICKS = re.compile("`+")
 _DOUBLE_HYPHEN = re.compile("-(?=-)")
 """What no XML comment may hold."""
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
@@ -85,7 +86,7 @@ def _json_note(remark: str) -> str:
 def _markdown_entry(skill: Skill, description: str | None) -> str:
     text = "" if description is None else f": {_inline(description)}"
     origin = f", from the MCP server {skill.server}" if skill.server else ""
-    return f"- **{_inline(skill.name)}**{text} (`{_location(skill).replace('`', '')}`{origin})"
+    return f"- **{_inline(skill.name)}**{text} ({_code(_location(skill))}{origin})"
 
 
 def _markdown_note(remark: str) -> str:
@@ -105,6 +106,15 @@ def _inline(text: str) -> str:
     for sign in "\\`*_[]<>":
         text = text.replace(sign, f"\\{sign}")
     return text
+
+
+def _code(text: str) -> str:
+    """Write a text as code, to the letter: with a longer fence than any row of backticks in it."""
+    if "`" not in text:
+        return f"`{text}`"
+    fence = "`" * (max(map(len, _BACKTICKS.findall(text))) + 1)
+    margin = " " if "`" in (text[0], text[-1]) else ""
+    return f"{fence}{margin}{text}{margin}{fence}"
 
 
 def _nowhere(skill: Skill) -> str:  # noqa: ARG001 - of the same shape as `_location`

@@ -85,6 +85,8 @@ class Plan:
     """In the catalog's order."""
     skills: tuple[Skill, ...] = ()
     """All that were to be placed, in the same order."""
+    least: int = 0
+    """Where nothing is shown: what the remark alone would cost that there are skills; the budget is less."""
     _left_out: list[tuple[Skill, ...]] = field(
         default_factory=list[tuple[Skill, ...]], init=False, repr=False, compare=False
     )
@@ -161,9 +163,13 @@ def plan_catalog(
         if tokens <= budget:
             return Plan(text, tokens, budget, tuple(shown), view.visible)
         if not shown:
-            break  # Not even the remark fits.
+            break
         allowance -= max((tokens - budget) * PARTS_PER_TOKEN, PARTS_PER_TOKEN)
-    return Plan("", 0, budget, (), view.visible)
+    text = render_catalog((), form, remark=_remark(len(view.visible), search_tool))
+    tokens = counter.count(text)
+    if tokens <= budget:
+        return Plan(text, tokens, budget, (), view.visible)
+    return Plan("", 0, budget, (), view.visible, least=tokens)
 
 
 def _remark(left_out: int, search_tool: str) -> str:

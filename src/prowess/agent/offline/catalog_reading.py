@@ -12,7 +12,7 @@ __all__ = ["Entry", "parse_catalog", "parse_gone"]
 
 _XML = re.compile(r"<skill>\s*<name>([^<]*)</name>\s*(?:<description>([^<]*)</description>)?")
 _JSON = re.compile(r'\{\s*"available_skills":')
-_MARKDOWN = re.compile(r"- \*\*((?:\\.|[^\\*\n])+)\*\*(?:: (.*?))?(?: \(`[^`\n]*`\))?\Z")
+_MARKDOWN = re.compile(r"- \*\*((?:\\.|[^\\*\n])+)\*\*(?:: (.*?))?(?: \((`+)(?!`).*?(?<!`)\3(?:, from [^`)]*)?\))?\Z")
 _MARKDOWN_TITLE = "## Available Skills"
 _MAX_LISTS = 10
 _MAX_ROW = 20_000
