@@ -63,7 +63,7 @@ def answer(request: dict[str, Any], script: dict[str, Any]) -> None:
 
 
 def introduce(script: dict[str, Any]) -> dict[str, Any]:
-    told = {script["speaks"]: {EXTENSION: {}}} if script["speaks"] else {}
+    told: dict[str, Any] = {script["speaks"]: {EXTENSION: {}}} if script["speaks"] else {}
     return {
         "protocolVersion": "2025-11-25",
         "capabilities": {"resources": {}, **told},
