@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.agent.openai_server import Reply, ScriptedServer, call, hang, say
+from tests.agent.openai_server import Reply, ScriptedServer, call, fail, hang, say
 from tests.runtime.opening import ONLY_MINE
 from tests.skills_on_disk import Home, write_skill
 from tests.surfaces.web.browsing import Visitor, browser, find_serious_faults
@@ -276,6 +276,42 @@ def test_stop_ends_an_answer_and_the_next_message_is_answered(
         expect(page.locator("#status")).to_have_text("Stopped.")
         send(page, "Again.")
         expect(page.locator("#blocks")).to_contain_text("and the second half.")
+
+
+def test_answer_that_failed_is_tried_again_with_the_same_words(
+    browser: Browser, home: Home, servers: ServerStarter
+) -> None:
+    def script(body: dict[str, object]) -> Reply:
+        return say("There it is.") if str(body["messages"]).count("Where is it?") > 1 else fail(400)
+
+    with ScriptedServer(script) as model, Visitor.at(browser, _start_slowly(servers, model)) as visitor:
+        page = visitor.open()
+        send(page, "Where is it?")
+        finished(page)
+        expect(page.locator("#blocks .end")).to_contain_text("Failed")
+        page.fill("#message", "and something else")
+        page.get_by_role("button", name="Try again").click()
+        expect(page.locator("#blocks")).to_contain_text("There it is.")
+        finished(page)
+        expect(page.locator("#blocks > .message .bubble")).to_have_text(["Where is it?", "Where is it?"])
+        expect(page.locator("#message")).to_have_value("and something else")
+        expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+
+
+def test_what_is_typed_outlives_a_reload_and_another_conversation(visitor: Visitor) -> None:
+    page = visitor.open()
+    page.fill("#message", "half a thought")
+    page.reload()
+    expect(page.locator("#message")).to_have_value("half a thought")
+    page.locator("#message").press("Enter")
+    finished(page)
+    expect(page.locator("#message")).to_have_value("")
+    page.fill("#message", "one for later")
+    begin_anew(page)
+    expect(page.locator("#message")).to_have_value("")
+    page.locator("#conversations a").first.click()
+    expect(page).to_have_url(re.compile(r"/chat/"))
+    expect(page.locator("#message")).to_have_value("one for later")
 
 
 @pytest.mark.requirement("R36")

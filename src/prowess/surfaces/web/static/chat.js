@@ -4,6 +4,7 @@ import { ask, path } from "./asking.js";
 import { applyPatches, clearBlocks, follow as followEnd, showQuestion, toEnd } from "./blocks.js";
 import { Completions } from "./completing.js";
 import "./copying.js";
+import { keepDraft, restoreDraft } from "./drafts.js";
 import { ModelPicker } from "./picking.js";
 import { Sidebar } from "./sidebar.js";
 import { Stream } from "./stream.js";
@@ -131,16 +132,19 @@ async function begin() {
   const id = await reserve();
   conversation = id;
   chat.dataset.conversation = id;
+  keepDraft({ value: "" }, ""); // It is that of this conversation from now on.
+  keepDraft(field, id);
   history.pushState({ conversation: id }, "", `/chat/${encodeURIComponent(id)}`);
   follow(id, "");
 }
 
 function send() {
   const text = field.value.trim();
-  if (text && !isSending) sending = deliver(text);
+  if (text && !isSending) sending = deliver(text, field.value);
 }
 
-async function deliver(text) {
+/** Say a text; `typed` is what of the field becomes of it. */
+async function deliver(text, typed) {
   if (isBusy) {
     say("An answer is under way; stop it first, or wait.");
     return;
@@ -151,14 +155,14 @@ async function deliver(text) {
     return;
   }
   isSending = true;
-  const sent = field.value;
   completions.close();
   say("");
   try {
     if (!conversation) await begin();
     const wanted = model.chosen;
     await ask("POST", path("conversations", conversation, "messages"), wanted ? { text, model: wanted } : { text });
-    if (field.value.startsWith(sent)) field.value = field.value.slice(sent.length).trimStart(); // More may be typed by now.
+    if (field.value.startsWith(typed)) field.value = field.value.slice(typed.length).trimStart(); // More may be typed by now.
+    keepDraft(field, conversation);
     completions.close();
     model.settle();
     fit();
@@ -173,7 +177,10 @@ async function deliver(text) {
 
 const completions = new Completions(field, at("completions"), { conversation: reserve, announce: say });
 
-field.addEventListener("input", fit);
+field.addEventListener("input", () => {
+  fit();
+  keepDraft(field, conversation);
+});
 field.addEventListener("keydown", (event) => {
   if (completions.take(event)) return;
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
@@ -202,6 +209,12 @@ at("stop").addEventListener("click", async () => {
     tell(error);
   }
 });
+at("blocks").addEventListener("click", (event) => {
+  const end = event.target.closest("[data-again]")?.closest(".end");
+  const asked = [...document.querySelectorAll("#blocks > .message .bubble")].at(-1);
+  if (end && asked && !isSending) sending = deliver(asked.textContent.trim(), "");
+});
+
 // Questions
 
 at("blocks").addEventListener("submit", (event) => event.preventDefault());
@@ -261,6 +274,7 @@ at("skill-dialog").addEventListener("close", async () => {
 // Beginning
 
 addEventListener("popstate", () => location.reload());
+restoreDraft(field, conversation);
 fit();
 toEnd();
 if (conversation) {
