@@ -17,6 +17,7 @@ _IDS = [f"project:{name}" for name in _NAMES]
         ("reveiw-invoices-00399", "review-invoices-00399"),
         ("xraft-plas-00123", "draft-plans-00123"),
         ("project:draft-plan-00042", "project:draft-plans-00042"),
+        ("REVIEW-INVOICE-00017", "review-invoices-00017"),
     ],
 )
 def test_slip_is_recognised_among_thousands_of_names_much_alike(asked: str, meant: str) -> None:
@@ -27,6 +28,11 @@ def test_slip_is_recognised_among_thousands_of_names_much_alike(asked: str, mean
 
 def test_few_names_are_all_compared_whatever_they_share() -> None:
     assert find_near_names("pfd-fll", names=["pdf-fill", "xyz"], ids=["user:xyz"]) == ["pdf-fill"]
+
+
+def test_large_letters_are_taken_for_small_ones_and_the_other_way_round() -> None:
+    assert find_near_names("ALPHA", names=["alpha", "beta"], ids=[]) == ["alpha"]
+    assert find_near_names("pdf", names=["PDF", "Pdf", "xyz"], ids=[]) == ["PDF", "Pdf"]
 
 
 @pytest.mark.parametrize("asked", ["", "x", "zzzz", "z" * 100_000])

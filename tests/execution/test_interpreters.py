@@ -14,6 +14,7 @@ from prowess.execution.interpreters import (
     Chosen,
     Interpreter,
     choose_interpreter,
+    find_program,
     is_script_name,
 )
 
@@ -140,6 +141,22 @@ def test_binary_is_run_by_nothing(head: bytes) -> None:
 
 def test_first_line_ends_at_a_zero_byte_as_it_does_for_the_kernel() -> None:
     assert choose_interpreter("tool", b"#!/bin/sh -e\0 -x\n") == Chosen(_ROWS["sh"], ("-e",))
+
+
+@pytest.mark.parametrize(
+    ("head", "program"),
+    [
+        ("#!/usr/bin/env nonesuch\n", "nonesuch"),
+        ("#!/usr/bin/env -S nonesuch --fast\n", "nonesuch"),
+        ("#!/opt/bin/fancy -x\n", "fancy"),
+        ("#!/usr/bin/env python3\n", "python3"),
+        ("#!/usr/bin/env\n", ""),
+        ("#!\n", ""),
+        ("print()\n", ""),
+    ],
+)
+def test_program_of_a_first_line_is_told_even_if_nobody_knows_it(head: str, program: str) -> None:
+    assert find_program(head.encode()) == program
 
 
 def test_first_line_that_does_not_end_soon_is_none() -> None:

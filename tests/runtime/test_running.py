@@ -389,10 +389,9 @@ def test_link_within_the_skill_is_run(session: Session, alpha: Path) -> None:
 
 
 @pytest.mark.requirement("K3")
-@pytest.mark.parametrize("path", ["SKILL.md", "data/value.txt", "scripts/program", "scripts/odd"])
+@pytest.mark.parametrize("path", ["SKILL.md", "data/value.txt", "scripts/program"])
 def test_file_that_nothing_runs_is_a_problem(session: Session, alpha: Path, path: str) -> None:
     (alpha / "scripts" / "program").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(64))
-    (alpha / "scripts" / "odd").write_text("#!/opt/own/thing -x\n")
     error = refusal(lambda: session.run("alpha", path), BrokenSkill)
     assert isinstance(error, BrokenSkill)
     remedy = "give it a first line such as #!/usr/bin/env python3, or an ending such as .py, .sh or .js"
@@ -400,6 +399,23 @@ def test_file_that_nothing_runs_is_a_problem(session: Session, alpha: Path, path
         Problem("interpreter-unknown", Severity.WARNING, f"nothing here runs {path}", path=path, remedy=remedy),
     )
     assert (error.code, error.message) == ("interpreter-unknown", f"skill 'alpha': nothing here runs {path}")
+
+
+@pytest.mark.requirement("K3")
+@pytest.mark.parametrize(
+    ("line", "program"),
+    [("#!/opt/own/thing -x", "thing"), ("#!/usr/bin/env nonesuch", "nonesuch"), ("#!/bin/a\x1bb", "a\\x1bb")],
+)
+def test_first_line_with_a_program_that_is_not_known_is_not_asked_for_again(
+    session: Session, alpha: Path, line: str, program: str
+) -> None:
+    (alpha / "scripts" / "odd").write_text(f"{line}\n")
+    error = refusal(lambda: session.run("alpha", "scripts/odd"), BrokenSkill)
+    assert error.code == "interpreter-missing"
+    assert (
+        error.message == f"skill 'alpha': scripts/odd names '{program}' in its first line, which runs no scripts here"
+    )
+    assert "python" in error.hint
 
 
 @pytest.mark.requirement("K3")

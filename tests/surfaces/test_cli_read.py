@@ -52,6 +52,15 @@ def test_json_has_the_file_and_what_it_is(root: Path) -> None:
 
 
 @pytest.mark.requirement("R57")
+@pytest.mark.parametrize("name", [b"\xff.md", b"\xff.png"])
+def test_path_that_is_no_utf_8_is_text_that_every_reader_of_json_takes(root: Path, name: bytes) -> None:
+    path = os.path.join(os.fsencode(root), b"notes", b"references", name)
+    Path(os.fsdecode(path)).write_bytes(_PNG if name.endswith(b"g") else b"x")
+    shown = _call(root, os.fsdecode(b"references/" + name), "--json").json["path"]
+    assert shown.encode() == b"references/\\x" + name.hex()[:2].encode() + name[1:]
+
+
+@pytest.mark.requirement("R57")
 @pytest.mark.parametrize(
     "content", [b"one\ntwo\n", b"no end", b"", b"\ta\r\nb\r\n", "技能 🧭\n".encode(), b"\x1b[31mred\n"]
 )

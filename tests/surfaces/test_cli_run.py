@@ -213,6 +213,15 @@ def test_input_that_is_no_json_is_refused(home: Home, text: str) -> None:
 # Outputs in a folder of the user's
 
 
+def test_place_of_an_output_whose_name_is_no_utf_8_is_text_that_every_reader_of_json_takes(
+    home: Home, skills: Path
+) -> None:
+    script = "open(b'/output/\\xff.txt', 'w').write('x')"
+    (skills / "tool" / "scripts" / "odd.py").write_text(script)
+    (file,) = _call("scripts/odd.py", "--yes", "--json").json["outputs"]
+    assert file["location"].encode().endswith(b"/\\xff.txt")
+
+
 def test_outputs_are_copied_to_a_folder(home: Home) -> None:
     done = _call("scripts/leave.py", "--yes", "--output", "out/new")
     assert (done.status, done.stdout) == (0, "done\n")

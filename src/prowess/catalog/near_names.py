@@ -17,7 +17,7 @@ _PIECES = 4
 
 
 def find_near_names(name: str, *, names: Collection[str], ids: Collection[str]) -> list[str]:
-    """Return the few names or ids that are most alike, the nearest first.
+    """Return the few names or ids that are most alike, in large letters or small, the nearest first.
 
     Where there are more than can be compared letter by letter, only those that share a piece with the name are, and of
     ids only if the name looks like one.
@@ -26,10 +26,15 @@ def find_near_names(name: str, *, names: Collection[str], ids: Collection[str]) 
 
     if not name or len(name) > _LONGEST:
         return []
+    name = name.casefold()
     known: Sequence[str] = [*names, *ids]
     if len(known) > _MAX_COMPARED:
         known = list(islice(_find_likely(name, ids if ":" in name else names), _MAX_COMPARED))
-    return difflib.get_close_matches(name, known, n=_MOST, cutoff=_ALIKE)
+    folded: dict[str, list[str]] = {}
+    for one in known:
+        folded.setdefault(one.casefold(), []).append(one)
+    near = difflib.get_close_matches(name, folded, n=_MOST, cutoff=_ALIKE)
+    return [one for key in near for one in folded[key]][:_MOST]
 
 
 def _find_likely(name: str, known: Collection[str]) -> Iterator[str]:
@@ -39,6 +44,7 @@ def _find_likely(name: str, known: Collection[str]) -> Iterator[str]:
     first, second, third, fourth = (rest[at * size : (at + 1) * size] or rest[-size:] for at in range(_PIECES))
     sharing: tuple[list[str], ...] = ([], [], [], [], [])
     for one in known:
-        sharing[(first in one) + (second in one) + (third in one) + (fourth in one)].append(one)
+        folded = one.casefold()
+        sharing[(first in folded) + (second in folded) + (third in folded) + (fourth in folded)].append(one)
     for group in reversed(sharing[1:]):
         yield from nsmallest(_MAX_COMPARED, group, key=lambda one: abs(len(one) - len(name)))

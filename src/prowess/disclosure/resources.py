@@ -60,7 +60,7 @@ class Resource:
     """A file of a skill, or as much of it as the limits let through."""
 
     path: str
-    """Below the skill's folder, with `/` and nothing to resolve."""
+    """Below the skill's folder, with `/` and nothing to resolve; written so that it can be printed and sent."""
     content: str
     """The text, with the notice at its end if it was cut; or base64."""
     encoding: str
@@ -200,7 +200,7 @@ def _make_text(path: str, raw: bytes, *, size: int, limit_bytes: int, lines: Lin
     found = cut_text(raw, size_bytes=size_of_text, lines=lines, limit_bytes=min(limit_bytes, MAX_READ_BYTES))
     content = f"{found.text}\n\n[{found.notice}]" if found.notice else found.text
     return Resource(
-        path,
+        show_path(path),
         content,
         "utf-8",
         text_type(path, raw[:_START].decode("utf-8", "ignore")),
@@ -228,7 +228,7 @@ def _make_binary(
         raise _error("resource-too-large", message, "use it by its path instead of reading it")
     import base64
 
-    return Resource(path, base64.b64encode(raw).decode("ascii"), "base64", mime, size)
+    return Resource(show_path(path), base64.b64encode(raw).decode("ascii"), "base64", mime, size)
 
 
 def _refuse(obstacle: Obstacle, skill: Skill, path: str) -> ToolInputError:

@@ -9,7 +9,15 @@ import shlex
 from collections.abc import Container
 from dataclasses import dataclass
 
-__all__ = ["HEAD_BYTES", "INTERPRETERS", "Chosen", "Interpreter", "choose_interpreter", "is_script_name"]
+__all__ = [
+    "HEAD_BYTES",
+    "INTERPRETERS",
+    "Chosen",
+    "Interpreter",
+    "choose_interpreter",
+    "find_program",
+    "is_script_name",
+]
 
 HEAD_BYTES = 512
 """As much of a script as the first line is looked for in."""
@@ -76,30 +84,39 @@ def is_script_name(path: str) -> bool:
 
 def choose_interpreter(path: str, head: bytes) -> Chosen | None:
     """Return what runs the script at this path, by the beginning of its bytes; None if nothing here does."""
-    found = _read_first_line(head)
+    found = _choose_by_first_line(head)
     if found is not None:
         return found
     row = _BY_SUFFIX.get(os.path.splitext(path)[1].lower())
     return Chosen(row) if row else None
 
 
-def _read_first_line(head: bytes) -> Chosen | None:
-    if not head.startswith(b"#!"):
-        return None
-    first, ended, _ = head[2:HEAD_BYTES].partition(b"\n")
-    if not ended and len(head) > HEAD_BYTES:
-        return None
-    line = first.partition(b"\0")[0].decode("utf-8", "replace").strip()
-    program, *rest = line.split(None, 1) or [""]
-    name, options = os.path.basename(program), rest
-    if name == "env":
-        name, options = _read_env(rest[0] if rest else "")
+def find_program(head: bytes) -> str:
+    """Return the program that the first line names, known here or not; empty if it names none."""
+    return _read_first_line(head)[0]
+
+
+def _choose_by_first_line(head: bytes) -> Chosen | None:
+    name, options = _read_first_line(head)
     known = _VERSIONED.fullmatch(name)
     row = _BY_NAME.get(known[1].lower()) if known else None
     if row is None:
         return None
     exact = name if known and known[2] and name not in (way[0] for way in row.commands) else ""
     return Chosen(row, () if name in _OTHER_PROGRAMS else _keep_options(options), exact)
+
+
+def _read_first_line(head: bytes) -> tuple[str, list[str]]:
+    """Return the program and its options, as far as there is such a line and it ends."""
+    if not head.startswith(b"#!"):
+        return "", []
+    first, ended, _ = head[2:HEAD_BYTES].partition(b"\n")
+    if not ended and len(head) > HEAD_BYTES:
+        return "", []
+    line = first.partition(b"\0")[0].decode("utf-8", "replace").strip()
+    program, *rest = line.split(None, 1) or [""]
+    name = os.path.basename(program)
+    return _read_env(rest[0] if rest else "") if name == "env" else (name, rest)
 
 
 def _keep_options(words: list[str]) -> tuple[str, ...]:

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, cast
 from prowess.disclosure.names import show_names
 from prowess.disclosure.resources import normalise_path
 from prowess.errors import BrokenSkill, ToolInputError
-from prowess.execution.interpreters import Chosen, Interpreter, choose_interpreter, is_script_name
+from prowess.execution.interpreters import (
+    INTERPRETERS,
+    Chosen,
+    Interpreter,
+    choose_interpreter,
+    find_program,
+    is_script_name,
+)
 from prowess.execution.probing import Facts
 from prowess.execution.rules.rights import Rights
 from prowess.execution.rules.tool_rules import covers_script, covers_script_all, find_script_prohibition
@@ -43,6 +50,8 @@ __all__ = ["Preparation", "Prepared", "find_scripts"]
 
 _SCRIPTS_FOLDER = b"scripts/"
 _MAX_INPUT_BYTES = 16 << 20
+_MAX_PROGRAM = 64
+"""Characters of a program's name that are said."""
 _MAX_NAMED = 10
 _MAX_SECONDS = 86_400.0
 """How long a run may take, whoever asks, unless the settings allow more."""
@@ -95,7 +104,7 @@ class Preparation:
         source = self._read(path)
         chosen = choose_interpreter(path, source)
         if chosen is None:
-            raise self._broken("interpreter-unknown", f"nothing here runs {path}", path)
+            raise self._without_interpreter(path, source)
         sandbox, facts = self.workbench.choose(self.request.backend)
         command = self._find_command(chosen, facts, sandbox, path)
         notices = self._check_rules(chosen.interpreter, path, given)
@@ -164,6 +173,14 @@ class Preparation:
             hint=f"its scripts: {scripts}" if scripts else "it has no scripts",
             code="unknown-script",
         )
+
+    def _without_interpreter(self, path: str, source: bytes) -> BrokenSkill:
+        program = make_printable(find_program(source)[:_MAX_PROGRAM])
+        if not program:
+            return self._broken("interpreter-unknown", f"nothing here runs {path}", path)
+        what = f"{path} names '{program}' in its first line, which runs no scripts here"
+        known = ", ".join(row.name for row in INTERPRETERS)
+        return self._broken("interpreter-missing", what, path, hint=f"name one of these there: {known}")
 
     def _find_command(self, chosen: Chosen, facts: Facts, sandbox: ScriptSandbox, path: str) -> tuple[str, ...]:
         command = chosen.command(facts.commands)

@@ -7,6 +7,7 @@ from prowess.activation.receipts import RunReceipt
 from prowess.execution.jobs import Ended, OutputFile
 from prowess.policy import Backend, WorkspaceAccess
 from prowess.skill.skill import Skill
+from prowess.sources.source import show_path
 
 __all__ = ["RunRequest", "RunResult", "make_result", "run_record"]
 
@@ -97,7 +98,7 @@ def run_record(result: RunResult) -> dict[str, Any]:
                 "size": file.size_bytes,
                 "sha256": file.sha256,
                 "mime": file.mime,
-                "location": file.location,
+                "location": show_path(file.location),
             }
             for file in result.outputs
         ],
