@@ -385,7 +385,8 @@ def test_nothing_visible_is_an_empty_plan(form: CatalogText) -> None:
 def test_no_budget_shows_nothing_and_says_so() -> None:
     view = make_view(make_skill("a"), make_skill("b"))
     plan = _plan(view, 0)
-    assert plan == Plan("", 0, 0, (), view.visible)
+    assert plan == Plan("", 0, 0, (), view.visible, least=plan.least)
+    assert plan.least > 0
     assert not plan.is_whole
     assert plan.find("project:a") == Placement(view.visible[0], Level.LEFT_OUT, OVER_BUDGET)
 
