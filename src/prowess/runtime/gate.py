@@ -74,6 +74,9 @@ class RunWish:
         return "\0".join((self.script, *self.arguments, "", *self.powers, "", *self.packages, self.given))
 
 
+Wish = UseWish | RunWish
+
+
 class Gate:
     """Decides, asks and remembers for one session."""
 
@@ -94,9 +97,9 @@ class Gate:
         self._pending = pending
         self._clock = clock
 
-    def question(self, skill: Skill, files: FileSet, wish: UseWish, *, tool: str, is_active: bool) -> Question | None:
+    def question(self, skill: Skill, files: FileSet, wish: Wish, *, tool: str, is_active: bool) -> Question | None:
         """Return what a person would be asked before this call; None if nobody would be."""
-        match self._decide(skill, files, is_active=is_active):
+        match self._judge(skill, files, wish, is_active=is_active):
             case Ask():
                 question = self._ask_about(skill, files, wish, tool=tool)
                 self._pending.add(question.id, self._call(skill, files, tool, wish))
@@ -108,56 +111,17 @@ class Gate:
         self,
         skill: Skill,
         files: FileSet,
-        wish: UseWish,
+        wish: Wish,
         *,
         tool: str,
         is_active: bool,
         confirmation: Confirmation | None,
     ) -> str:
         """Return why the call is allowed, or raise. A no that comes with the call always counts."""
-        call = self._call(skill, files, tool, wish)
-        match self._decide(skill, files, is_active=is_active):
+        match self._judge(skill, files, wish, is_active=is_active):
             case Allow(reason):
                 if confirmation is not None:
-                    self._honour(skill, files, confirmation, call)
-                return reason
-            case Deny("no-digest"):
-                raise _no_digest(skill, files)
-            case Deny():
-                raise _refused(skill, Scope.ALWAYS)
-            case Ask() if confirmation is not None:
-                answer = self._pending.redeem(confirmation, call)
-                return self._settle(skill, files, answer, given_by="confirmation")
-            case Ask():
-                return self._ask(skill, files, wish, tool=tool, is_active=is_active)
-
-    def question_run(
-        self, skill: Skill, files: FileSet, wish: RunWish, *, tool: str, is_active: bool
-    ) -> Question | None:
-        """Return what a person would be asked before this run; None if nobody would be."""
-        match self._decide_run(skill, files, wish, is_active=is_active):
-            case Ask():
-                question = self._ask_about(skill, files, wish, tool=tool)
-                self._pending.add(question.id, self._call(skill, files, tool, wish))
-                return question
-            case Allow() | Deny():
-                return None
-
-    def permit_run(
-        self,
-        skill: Skill,
-        files: FileSet,
-        wish: RunWish,
-        *,
-        tool: str,
-        is_active: bool,
-        confirmation: Confirmation | None,
-    ) -> str:
-        """Return why the run is allowed, or raise."""
-        match self._decide_run(skill, files, wish, is_active=is_active):
-            case Allow(reason):
-                if confirmation is not None:
-                    self._honour(skill, files, confirmation, self._call(skill, files, tool, wish), wish=wish)
+                    self._honour(skill, files, wish, confirmation, tool=tool)
                 return reason
             case Deny("no-digest"):
                 raise _no_digest(skill, files)
@@ -165,65 +129,73 @@ class Gate:
                 raise _refused(skill, Scope.ALWAYS, wish)
             case Ask() if confirmation is not None:
                 answer = self._pending.redeem(confirmation, self._call(skill, files, tool, wish))
-                return self._settle(skill, files, answer, given_by="confirmation", wish=wish)
+                return self._settle(skill, files, wish, answer, given_by="confirmation")
             case Ask():
-                return self._ask_to_run(skill, files, wish, tool=tool, is_active=is_active)
+                return self._ask(skill, files, wish, tool=tool, is_active=is_active)
 
-    def allows_run(self, skill: Skill, files: FileSet, wish: RunWish, *, is_active: bool) -> bool:
-        """Whether a run needs no question."""
-        return isinstance(self._decide_run(skill, files, wish, is_active=is_active), Allow)
+    def allows(self, skill: Skill, files: FileSet, wish: Wish, *, is_active: bool) -> bool:
+        """Whether a call needs no question."""
+        return isinstance(self._judge(skill, files, wish, is_active=is_active), Allow)
 
-    def _ask_to_run(self, skill: Skill, files: FileSet, wish: RunWish, *, tool: str, is_active: bool) -> str:
+    def _ask(self, skill: Skill, files: FileSet, wish: Wish, *, tool: str, is_active: bool) -> str:
+        """Ask the person, unless another call has the answer meanwhile."""
         with self._pending.asking(self._key.session, files.digest):
-            match self._decide_run(skill, files, wish, is_active=is_active):
+            match self._judge(skill, files, wish, is_active=is_active):
                 case Allow(reason):
                     return reason
                 case Deny():
                     raise _refused(skill, Scope.ALWAYS, wish)
                 case Ask():
                     answer = self._asker.ask(self._ask_about(skill, files, wish, tool=tool))
-                    return self._settle(skill, files, answer, given_by=self._asker.name, wish=wish)
+                    return self._settle(skill, files, wish, answer, given_by=self._asker.name)
 
-    def _decide_run(self, skill: Skill, files: FileSet, wish: RunWish, *, is_active: bool) -> Verdict:
-        grant = (
-            self._store.find_grant(user=self._key.user, digest=files.digest, session=self._key.session, act=Act.RUN)
-            if files.digest
-            else None
-        )
-        return decide_run(
-            self._keeper.policy.execution.consent,
-            use=self._decide(skill, files, is_active=is_active),
-            grant=grant,
-            powers=wish.powers,
-            digest=files.digest,
-        )
+    def _judge(self, skill: Skill, files: FileSet, wish: Wish, *, is_active: bool) -> Verdict:
+        use = self.decide(skill, files, is_active=is_active)
+        match wish:
+            case UseWish():
+                return use
+            case RunWish():
+                consent = self._keeper.policy.execution.consent
+                grant = self._find_grant(files, Act.RUN)
+                return decide_run(consent, use=use, grant=grant, powers=wish.powers, digest=files.digest)
 
-    def _call(self, skill: Skill, files: FileSet, tool: str, wish: UseWish | RunWish) -> Call:
+    def _find_grant(self, files: FileSet, act: Act) -> Grant | None:
+        if not files.digest:
+            return None
+        return self._store.find_grant(user=self._key.user, digest=files.digest, session=self._key.session, act=act)
+
+    def _call(self, skill: Skill, files: FileSet, tool: str, wish: Wish) -> Call:
         return Call(self._key.session, tool, skill.id, wish.text, files.digest)
 
-    def _honour(
-        self, skill: Skill, files: FileSet, confirmation: Confirmation, call: Call, *, wish: RunWish | None = None
-    ) -> None:
+    def _honour(self, skill: Skill, files: FileSet, wish: Wish, confirmation: Confirmation, *, tool: str) -> None:
         """Carry out an answer that comes with a call which needs none any more; a stale yes does no harm."""
         try:
-            answer = self._pending.redeem(confirmation, call)
+            answer = self._pending.redeem(confirmation, self._call(skill, files, tool, wish))
         except Refused:
             if confirmation.answer.decision is Decision.REFUSE:
                 raise
             return
-        self._settle(skill, files, answer, given_by="confirmation", wish=wish)
+        self._settle(skill, files, wish, answer, given_by="confirmation")
 
     def decide(self, skill: Skill, files: FileSet, *, is_active: bool) -> Verdict:
         """Return whether the skill may be used as it is now, must be asked about, or must not be used."""
-        return self._decide(skill, files, is_active=is_active)
+        consent = self._choose_policy(skill)
+        return decide_consent(
+            consent,
+            digest=files.digest,
+            vouched=self._keeper.is_vouched(skill),
+            trusted=skill.kind in self._keeper.policy.trusted_kinds and skill.kind is not SourceKind.MCP,
+            is_active=is_active,
+            grant=self._find_grant(files, Act.USE) if consent is not Consent.NEVER else None,
+        )
 
     def denies(self, skill: Skill, files: FileSet) -> bool:
         """Whether a skill that is active must not be used any more."""
-        return isinstance(self._decide(skill, files, is_active=True), Deny)
+        return isinstance(self.decide(skill, files, is_active=True), Deny)
 
     def explain(self, skill: Skill, files: FileSet) -> Reason | None:
         """Return why the skill cannot simply be activated; None if it can."""
-        match self._decide(skill, files, is_active=False):
+        match self.decide(skill, files, is_active=False):
             case Allow():
                 return None
             case Deny("no-digest"):
@@ -237,40 +209,12 @@ class Gate:
                 what = "nobody has agreed to it as it is now, so its activation asks"
                 return Reason("consent-needed", what, _or_for_one_call(self._way_to_consent(skill)))
 
-    def _ask(self, skill: Skill, files: FileSet, wish: UseWish, *, tool: str, is_active: bool) -> str:
-        """Ask the person, unless another call has the answer meanwhile."""
-        with self._pending.asking(self._key.session, files.digest):
-            match self._decide(skill, files, is_active=is_active):
-                case Allow(reason):
-                    return reason
-                case Deny():
-                    raise _refused(skill, Scope.ALWAYS)
-                case Ask():
-                    answer = self._asker.ask(self._ask_about(skill, files, wish, tool=tool))
-                    return self._settle(skill, files, answer, given_by=self._asker.name)
-
     def check_unchanged(self, skill: Skill, files: FileSet, consent: str, *, now: FileSet) -> None:
         """Raise if what was read may differ from what was agreed to: a person takes time to answer."""
         if consent in NOT_ASKED:
             return
         if (now.digest, now.stamps) != (files.digest, files.stamps):
             raise SkillChanged(f"skill '{skill.name}' was changed while it was read", hint="try again")
-
-    def _decide(self, skill: Skill, files: FileSet, *, is_active: bool) -> Verdict:
-        consent = self._choose_policy(skill)
-        grant = (
-            self._store.find_grant(user=self._key.user, digest=files.digest, session=self._key.session)
-            if consent is not Consent.NEVER and files.digest
-            else None
-        )
-        return decide_consent(
-            consent,
-            digest=files.digest,
-            vouched=self._keeper.is_vouched(skill),
-            trusted=skill.kind in self._keeper.policy.trusted_kinds and skill.kind is not SourceKind.MCP,
-            is_active=is_active,
-            grant=grant,
-        )
 
     def _choose_policy(self, skill: Skill) -> Consent:
         """Return when a person is asked about a skill: about one from an MCP server always, whatever the settings say.
@@ -280,32 +224,26 @@ class Gate:
         consent = self._keeper.policy.consent
         return Consent.ASK if skill.kind is SourceKind.MCP and consent is Consent.NEVER else consent
 
-    def _settle(
-        self, skill: Skill, files: FileSet, answer: Answer | None, *, given_by: str, wish: RunWish | None = None
-    ) -> str:
+    def _settle(self, skill: Skill, files: FileSet, wish: Wish, answer: Answer | None, *, given_by: str) -> str:
         """Carry out what a person said: remember it as far as it reaches, and allow or refuse."""
         if answer is None:
-            what = f"skill '{skill.name}'" if wish is None else f"running {_name(wish)} of skill '{skill.name}'"
-            way = self._way_to_consent(skill) if wish is None else _way_to_run(skill, wish)
+            way = self._find_way(skill, wish)
             raise Refused(
-                f"{what} needs the user's consent, and nobody is there to give it",
+                f"{_describe_wish(skill, wish)} needs the user's consent, and nobody is there to give it",
                 hint=_or_for_one_call(way),
                 hint_elsewhere=way or _ASKS_ANEW,
                 code="consent-needed",
             )
-        act, powers = (Act.USE, ()) if wish is None else (Act.RUN, wish.powers)
-        self._keep(skill, files, answer, given_by=given_by, act=act, powers=powers)
+        act, powers = (Act.RUN, wish.powers) if isinstance(wish, RunWish) else (Act.USE, ())
+        self.keep(skill, files, answer, act=act, powers=powers, given_by=given_by)
         if answer.decision is Decision.REFUSE:
             raise _refused(skill, answer.scope, wish)
         return answer.scope.value
 
-    def keep(self, skill: Skill, files: FileSet, answer: Answer, *, act: Act, powers: tuple[str, ...]) -> None:
-        """Remember what a person said to a question that the asker put, as far as it reaches."""
-        self._keep(skill, files, answer, given_by=self._asker.name, act=act, powers=powers)
-
-    def _keep(
-        self, skill: Skill, files: FileSet, answer: Answer, *, given_by: str, act: Act, powers: tuple[str, ...]
+    def keep(
+        self, skill: Skill, files: FileSet, answer: Answer, *, act: Act, powers: tuple[str, ...], given_by: str = ""
     ) -> None:
+        """Remember what a person said, as far as it reaches: to the session's asker, if not `given_by` another way."""
         if answer.scope is Scope.ONCE:
             return
         grant = Grant(
@@ -315,13 +253,16 @@ class Gate:
             files.digest,
             answer.decision,
             session=self._key.session if answer.scope is Scope.SESSION else "",
-            given_by=given_by,
+            given_by=given_by or self._asker.name,
             at=self._clock(),
             files=files.files,
             act=act,
             powers=powers,
         )
         self._store.set_grant(grant)
+
+    def _find_way(self, skill: Skill, wish: Wish) -> str:
+        return _way_to_run(skill, wish) if isinstance(wish, RunWish) else self._way_to_consent(skill)
 
     def _way_to_consent(self, skill: Skill) -> str:
         """Return by what command the user agrees to a skill; empty where nobody can for more than one call."""
@@ -332,7 +273,7 @@ class Gate:
             return f"`prowess grants --allow {shlex.quote(skill.name)} --session ID` gives it"
         return ""
 
-    def _ask_about(self, skill: Skill, files: FileSet, wish: UseWish | RunWish, *, tool: str) -> Question:
+    def _ask_about(self, skill: Skill, files: FileSet, wish: Wish, *, tool: str) -> Question:
         act = Act.RUN if isinstance(wish, RunWish) else Act.USE
         former = self._store.find_former_grant(
             user=self._key.user, skill=switch_key(skill), digest=files.digest, act=act
@@ -398,9 +339,13 @@ def _describe(skill: Skill, problem: Problem) -> str:
     return f"{KINDS[problem.code].what.rstrip('.')} [{problem.code}]" if skill.server else problem.message
 
 
-def _refused(skill: Skill, scope: Scope, wish: RunWish | None = None) -> Refused:
+def _describe_wish(skill: Skill, wish: Wish) -> str:
+    return f"running {_name(wish)} of skill '{skill.name}'" if isinstance(wish, RunWish) else f"skill '{skill.name}'"
+
+
+def _refused(skill: Skill, scope: Scope, wish: Wish) -> Refused:
     revoke = (
         f"; `prowess grants --revoke {shlex.quote(skill.name)}` takes the refusal back" if scope is Scope.ALWAYS else ""
     )
-    what = f"skill '{skill.name}'" if wish is None else f"to run {_name(wish)} of skill '{skill.name}'"
+    what = f"to run {_name(wish)} of skill '{skill.name}'" if isinstance(wish, RunWish) else f"skill '{skill.name}'"
     return Refused(f"the user refused {what}", hint=f"do without it{revoke}", code="refused")

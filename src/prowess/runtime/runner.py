@@ -134,7 +134,7 @@ class Runner:
         """
         taken, files = self._shelf.take(skill)
         if not files.digest or self.is_refused(taken, files):
-            self._gate.permit_run(taken, files, RunWish(script), tool="run", is_active=False, confirmation=None)
+            self._gate.permit(taken, files, RunWish(script), tool="run", is_active=False, confirmation=None)
         return taken, files
 
     def hold(self, skill: Skill, stack: ExitStack, *, script: str = "") -> tuple[Skill, FileSet, Pin]:
@@ -166,13 +166,13 @@ class Runner:
         self, skill: Skill, files: FileSet, wish: RunWish, *, tool: str, confirmation: Confirmation | None
     ) -> str:
         """Return why a run is allowed, or raise."""
-        return self._gate.permit_run(
+        return self._gate.permit(
             skill, files, wish, tool=tool, is_active=self._is_active(skill, files), confirmation=confirmation
         )
 
     def inquire(self, skill: Skill, files: FileSet, wish: RunWish, *, tool: str) -> Question | None:
         """Return what a person would be asked before a run; None if nobody would be."""
-        return self._gate.question_run(skill, files, wish, tool=tool, is_active=self._is_active(skill, files))
+        return self._gate.question(skill, files, wish, tool=tool, is_active=self._is_active(skill, files))
 
     def is_refused(self, skill: Skill, files: FileSet) -> bool:
         """Whether somebody has said no to the skill, or to running what it brings."""
@@ -181,7 +181,7 @@ class Runner:
 
     def allows(self, skill: Skill, files: FileSet, wish: RunWish) -> bool:
         """Whether a run needs no question."""
-        return self._gate.allows_run(skill, files, wish, is_active=self._is_active(skill, files))
+        return self._gate.allows(skill, files, wish, is_active=self._is_active(skill, files))
 
     def carry_out(
         self,
