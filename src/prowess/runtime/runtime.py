@@ -89,10 +89,10 @@ class Runtime:
         *,
         skills: Sequence[str | os.PathLike[str]] | None = None,
         store: StateStore | None = None,
-        probe: Probe | None = None,
         asker: ConsentAsker | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        settings = settings if skills is None else settings.with_named_folders()
         self.settings = settings
         self.clock = clock
         self.store: StateStore = store or open_store(settings.database, state_file=settings.state_file)
@@ -104,7 +104,7 @@ class Runtime:
         """Who puts questions of consent to a person, unless a session has another."""
         self.workbench = Workbench(settings)
         self.python = PythonWorkers()
-        self._probe: Probe = probe or self.workbench.make_probe()
+        self._probe: Probe = self.workbench.make_probe()
         self._lock = threading.RLock()
         self._views: dict[str, tuple[object, View]] = {}
         index = Index(os.path.join(settings.cache_folder, "index-3"))

@@ -12,10 +12,10 @@ from prowess.agent.offline.tool_texts import (
     find_noted,
     find_plain_instructions,
     find_refused,
-    is_deactivation,
     read_activation,
     read_answer,
     read_content,
+    read_deactivation,
     read_error,
     read_run,
 )
@@ -98,8 +98,8 @@ def test_what_is_left_has_neither_instructions_nor_answers() -> None:
 
 
 def test_deactivation_names_its_skill() -> None:
-    assert is_deactivation("Skill a&amp;b is no longer active.\n") == "a&b"
-    assert is_deactivation("Skill a was not active.") == ""
+    assert read_deactivation("Skill a&amp;b is no longer active.\n") == "a&b"
+    assert read_deactivation("Skill a was not active.") == ""
 
 
 @pytest.mark.parametrize(

@@ -106,9 +106,9 @@ def test_tool_is_listed_checked_and_called(tmp_path: Path) -> None:
     write(tmp_path, "toolsets/index.py", INDEX)
     serve(tmp_path, make_request_to_list(_REF))
     (add,) = parse_listing((tmp_path / "output/reply.json").read_bytes(), ref=_REF)
-    assert (add.name, add.description, add.toolset) == ("add", "Add two numbers.", _REF)
+    assert (add.name, add.description) == ("add", "Add two numbers.")
     arguments = check_arguments(add.schema, '{"a": 2}', tool=tool_name("sums", add.name))
-    serve(tmp_path, make_request_to_call(add.toolset, add.name, arguments))
+    serve(tmp_path, make_request_to_call(_REF, add.name, arguments))
     assert parse_outcome((tmp_path / "output/reply.json").read_bytes()) == Returned(3)
 
 
@@ -135,8 +135,8 @@ def test_listing_is_cleaned() -> None:
     long = "x" * 1_025
     tools = parse_listing(_listing(_row("a", "ad\u200bd\u202e"), _row("b", long, {"type": "object"})), ref=_REF)
     assert tools == (
-        OfferedTool("a", "add", _EMPTY, _REF),
-        OfferedTool("b", long[: 1_024 - len(CUT)] + CUT, _EMPTY, _REF),
+        OfferedTool("a", "add", _EMPTY),
+        OfferedTool("b", long[: 1_024 - len(CUT)] + CUT, _EMPTY),
     )
 
 

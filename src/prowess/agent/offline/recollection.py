@@ -17,8 +17,8 @@ from prowess.agent.offline.tool_texts import (
     find_noted,
     find_plain_instructions,
     find_refused,
-    is_deactivation,
     read_activation,
+    read_deactivation,
 )
 
 __all__ = ["Deed", "Recollection", "read_instructions_of", "recollect"]
@@ -175,7 +175,7 @@ def _find_ended(message: Message, calls: dict[str, ToolCall], toolbox: Toolbox) 
         case UserMessage():
             return _names(_FADED, _cut_summary(message))
         case ToolMessage() if message.call in calls and toolbox.read_call(calls[message.call]) is None:
-            return (is_deactivation(message.content),)
+            return (read_deactivation(message.content),)
         case _:
             return ()
 

@@ -16,10 +16,10 @@ __all__ = [
     "find_noted",
     "find_plain_instructions",
     "find_refused",
-    "is_deactivation",
     "read_activation",
     "read_answer",
     "read_content",
+    "read_deactivation",
     "read_error",
     "read_run",
 ]
@@ -158,7 +158,7 @@ def _without_head(text: str) -> str:
     return text[start:].strip("\n")
 
 
-def is_deactivation(text: str) -> str:
+def read_deactivation(text: str) -> str:
     """Return the name of the skill that a result says was switched off; empty if it says no such thing."""
     found = _OFF.match(text.rstrip())
     return html.unescape(found[1]) if found else ""

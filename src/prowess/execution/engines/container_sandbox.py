@@ -218,10 +218,9 @@ def podman_sandbox(
     image: str = "",
     programs: Sequence[str] = (),
     spares: bool = False,
-    environment: Mapping[str, str] | None = None,
 ) -> ContainerSandbox:
     """Return a sandbox of Podman, which needs no service."""
-    return ContainerSandbox("podman", program, image=image, programs=programs, spares=spares, environment=environment)
+    return ContainerSandbox("podman", program, image=image, programs=programs, spares=spares)
 
 
 def _describe_end(drained: Drained, ended: Exit, limits: RunLimits) -> tuple[str, ...]:

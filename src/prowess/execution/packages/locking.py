@@ -84,7 +84,6 @@ def make_lock(
     uv: str,
     progress: Progress,
     offline: bool = False,
-    timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Lock:
     """Return the lock that was made before, or ask the index for the newest packages that fit, and keep the answer."""
     if not satisfies_python(metadata.requires_python, interpreter.python):
@@ -103,7 +102,6 @@ def make_lock(
                 folder=folder,
                 uv=uv,
                 progress=progress,
-                timeout_seconds=timeout_seconds,
                 offline=offline,
             )
             lock = _parse(content, interpreter)
@@ -122,7 +120,6 @@ def _resolve(
     folder: str,
     uv: str,
     progress: Progress,
-    timeout_seconds: float,
     offline: bool,
 ) -> str:
     if not metadata.dependencies:
@@ -140,7 +137,7 @@ def _resolve(
         ),
         folder=folder,
         progress=progress,
-        timeout_seconds=timeout_seconds,
+        timeout_seconds=TIMEOUT_SECONDS,
         max_bytes=_MAX_FETCHED_BYTES,
     )
     if ran.failure is not None:

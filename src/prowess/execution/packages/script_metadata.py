@@ -72,9 +72,7 @@ class _Unusable(Exception):
         self.line = line
 
 
-def parse_script_metadata(
-    source: bytes, *, path: str | None = None
-) -> tuple[ScriptMetadata | None, tuple[Problem, ...]]:
+def parse_script_metadata(source: bytes) -> tuple[ScriptMetadata | None, tuple[Problem, ...]]:
     """Return what a script declares, or None and why it cannot be used; None alone if it declares nothing."""
     try:
         block = _find_block(source)
@@ -84,9 +82,9 @@ def parse_script_metadata(
         written = _read_dependencies(table)
         requires = _read_requires(table)
     except _Unusable as fault:
-        return None, (make_problem("script-metadata-bad", fault.message, line=fault.line, path=path),)
+        return None, (make_problem("script-metadata-bad", fault.message, line=fault.line),)
     refused = tuple(
-        make_problem("dependency-refused", f"'{_shorten(text)}': {why}", line=_find_line(block, text), path=path)
+        make_problem("dependency-refused", f"'{_shorten(text)}': {why}", line=_find_line(block, text))
         for text in written
         if (why := _find_fault(text))
     )

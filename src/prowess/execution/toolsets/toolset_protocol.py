@@ -86,7 +86,6 @@ class OfferedTool:
     """Within its toolset; `tool_name` makes the one that a model sees."""
     description: str
     schema: Schema
-    toolset: ToolsetReference
 
 
 class Failure(StrEnum):
@@ -202,7 +201,7 @@ def _parse_tool(row: object, ref: ToolsetReference) -> OfferedTool:
     if not _TOOL_NAME.fullmatch(name):
         raise _fault(f"{ref.text}: '{make_printable(name[:64])}' cannot be the name of a tool")
     try:
-        return OfferedTool(name, clean_description(description), check_schema(fields["schema"]), ref)
+        return OfferedTool(name, clean_description(description), check_schema(fields["schema"]))
     except ToolsetFault as fault:
         raise _fault(f"{ref.text}: tool '{name}': {fault.message}") from fault
 

@@ -48,8 +48,6 @@ CUT = "… (cut)"
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 _HINT = "the author of the skill must correct its toolset"
 _MAX_SHOWN_CHARACTERS = 64
-_MAX_SHOWN_CHOICES = 32
-_MAX_HINT_CHARACTERS = 4_000
 _PROPERTY_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 """What the strictest provider takes."""
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
