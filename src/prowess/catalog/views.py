@@ -136,9 +136,9 @@ def _reasons_to_hide(
             Reason("shadowed", f"{winner} has the same name and takes precedence", "rename one of them, or use its id")
         )
     if position is Switch.OFF:
-        reasons.append(Reason("disabled", "it is switched off", f"prowess enable {shlex.quote(skill.name)}"))
+        reasons.append(Reason("disabled", "it is switched off", _how_to_enable(skill, agent)))
     if position is Switch.USER_ONLY:
-        remedy = f"prowess enable {shlex.quote(skill.name)}, or invoke it by /{skill.name}"
+        remedy = f"{_how_to_enable(skill, agent)}, or invoke it by /{skill.name}"
         reasons.append(Reason("hidden", "it is switched to people only", remedy))
     additions = skill.manifest.additions
     if additions is not None and not additions.model_invocable:
@@ -158,3 +158,8 @@ def _reasons_to_hide(
             for missing in decide_eligibility(additions.requires, probe)
         ]
     return tuple(reasons)
+
+
+def _how_to_enable(skill: Skill, agent: str) -> str:
+    """An agent's own switch counts before the general one, so that it is the one which surely helps."""
+    return f"prowess enable {shlex.quote(skill.name)}" + (f" --agent {shlex.quote(agent)}" if agent else "")

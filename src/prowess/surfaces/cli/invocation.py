@@ -1,5 +1,7 @@
 """What the general options of one call say, and the runtime that they open."""
 
+import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Invocation", "complete_skill", "json_lines_option", "json_option"]
 
+_COMMAND = re.compile(r"(?:^|(?<=`))prowess(?= [a-z])")
+"""A command in a hint, at its beginning or in backticks."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -38,6 +42,15 @@ class Invocation:
         from prowess.runtime import Runtime
 
         return Runtime(self.settings(user=user), skills=self.skills or None)
+
+    def keep_options(self, text: str) -> str:
+        """Return a text in which every command that it tells a person to type has the general options of this call.
+
+        Without them it would ask about other skills, or by other settings.
+        """
+        named = (("--config", self.config), ("--profile", self.profile), *(("--skills", one) for one in self.skills))
+        options = "".join(f" {option} {shlex.quote(value)}" for option, value in named if value is not None)
+        return _COMMAND.sub(lambda found: f"{found[0]}{options}", text) if options else text
 
     def check_agent(self, runtime: "Runtime", agent: str) -> None:
         """Say so if an agent is meant that the settings do not know: it sees what everybody sees."""

@@ -127,7 +127,11 @@ def _run() -> int:
     if "_PROWESS_COMPLETE" in os.environ:
         cli.main(prog_name="prowess")
     with cli.make_context("prowess", sys.argv[1:]) as context:
-        result: object = cli.invoke(context)
+        try:
+            result: object = cli.invoke(context)
+        except ProwessError as error:
+            error.hint = context.ensure_object(Invocation).keep_options(error.hint)
+            raise
     sys.stdout.flush()  # While a failure can still be told.
     return result if isinstance(result, int) else 0
 

@@ -11,13 +11,14 @@ __all__ = ["explained"]
 
 
 @contextmanager
-def explained(runtime: Runtime, name: str) -> Generator[None]:
+def explained(runtime: Runtime, name: str, *, agent: str = "") -> Generator[None]:
     """Say in the error of an unknown skill what was probably meant, and where the reason can be found."""
     try:
         yield
     except ToolInputError as error:
         if error.code == "unknown-skill":
-            why = f"`prowess why {shlex.quote(name)}` says why"
+            whom = f" --agent {shlex.quote(agent)}" if agent else ""
+            why = f"`prowess why {shlex.quote(name)}{whom}` says why"
             catalog = runtime.catalog()
             error.hint = why if catalog.find(name) else f"{catalog.suggest(name)}; {why}".replace("?;", "?")
         raise

@@ -35,7 +35,7 @@ def command(
     with invocation.open() as runtime:
         invocation.check_agent(runtime, agent)
         asker = choose_asker(runtime, yes=yes, as_json=invocation.as_json)
-        with runtime.session(session_id, agent=agent, asker=asker) as session, explained(runtime, name):
+        with runtime.session(session_id, agent=agent, asker=asker) as session, explained(runtime, name, agent=agent):
             activation = session.activate(name, arguments=shlex.join(arguments) if arguments else None)
     if invocation.as_json:
         print_json(activation_record(activation))

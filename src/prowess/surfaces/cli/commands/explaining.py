@@ -1,5 +1,7 @@
 """`prowess why`."""
 
+from dataclasses import replace
+
 import click
 
 from prowess.surfaces.cli.invocation import Invocation, complete_skill, json_option
@@ -24,7 +26,9 @@ def command(invocation: Invocation, name: str, agent: str, query: str) -> int:
     """
     with invocation.open() as runtime:
         invocation.check_agent(runtime, agent)
-        explanation = runtime.why(name, agent=agent, query=query)
+        found = runtime.why(name, agent=agent, query=query)
+    reasons = (replace(one, remedy=invocation.keep_options(one.remedy)) for one in found.reasons)
+    explanation = replace(found, reasons=tuple(reasons))
     if invocation.as_json:
         print_json(explanation_record(explanation))
     else:

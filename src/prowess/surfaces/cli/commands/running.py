@@ -97,7 +97,7 @@ def command(
         invocation.check_agent(runtime, agent)
         asker = choose_asker(runtime, yes=yes, as_json=invocation.as_json)
         live = LiveOutput(quiet=invocation.as_json, limit_bytes=runtime.policy.execution.limits.output_bytes)
-        with runtime.session(session_id, agent=agent, asker=asker) as session, explained(runtime, name):
+        with runtime.session(session_id, agent=agent, asker=asker) as session, explained(runtime, name, agent=agent):
             result = session.run(name, script, arguments, request=request, listener=live.hear, progress=live.say)
         live.finish()
     copies = _copy_outputs(result, folder) if folder is not None else {}
