@@ -8,7 +8,7 @@ from prowess.activation.grants import Act
 from prowess.runtime.changed_texts import TextChange
 from prowess.surfaces.file_lists import render_diff, render_tree
 from prowess.surfaces.tones import Line, Tone
-from prowess.surfaces.wording import describe_power, describe_use
+from prowess.surfaces.wording import describe_power, describe_use, shorten_given
 
 __all__ = ["PROMPT", "render_question"]
 
@@ -19,8 +19,6 @@ _MAX_DIFF_LINES = 200
 """Of all files together; what is cut is said."""
 _MAX_FILE_DIFF_LINES = 80
 _MARKS = {Change.ADDED: "+", Change.REMOVED: "-", Change.CHANGED: "~"}
-_MAX_GIVEN_CHARACTERS = 2_000
-"""Of all arguments together, of a prompt, and of an input; what is cut is said."""
 
 
 def render_question(question: Question, texts: Sequence[TextChange] = ()) -> list[Line]:
@@ -49,7 +47,7 @@ def render_question(question: Question, texts: Sequence[TextChange] = ()) -> lis
 
 
 def _render_use(question: Question) -> list[Line]:
-    given = _shorten(" ".join(question.arguments))
+    given = shorten_given(" ".join(question.arguments))
     lines = [Line(f"  called with: {given}")] if given else []
     if question.forks:
         lines = [Line(f"  a subagent works it, with this prompt: {given}")]
@@ -59,9 +57,9 @@ def _render_use(question: Question) -> list[Line]:
 def _render_run(question: Question) -> list[Line]:
     lines: list[Line] = []
     if question.arguments:
-        lines.append(Line(f"  arguments: {_shorten(shlex.join(question.arguments))}"))
+        lines.append(Line(f"  arguments: {shorten_given(shlex.join(question.arguments))}"))
     if question.input:
-        lines.append(Line(f"  input: {_shorten(question.input)}"))
+        lines.append(Line(f"  input: {shorten_given(question.input)}"))
     lines += [Line(f"  wants to {describe_power(power)}") for power in question.powers]
     if question.packages:
         shown = ", ".join(question.packages[:_MAX_LISTED])
@@ -69,11 +67,6 @@ def _render_run(question: Question) -> list[Line]:
         lines.append(Line(f"  packages: {shown}" + (f" and {more:,} more" if more > 0 else "")))
     lines.append(Line("  it runs in a sandbox" + ("" if question.powers else ", with nothing beyond its own files")))
     return lines
-
-
-def _shorten(text: str) -> str:
-    more = len(text) - _MAX_GIVEN_CHARACTERS
-    return f"{text[:_MAX_GIVEN_CHARACTERS]} … and {more:,} more characters" if more > 0 else text
 
 
 def _render_changes(question: Question, texts: Sequence[TextChange]) -> list[Line]:

@@ -13,6 +13,7 @@ __all__ = [
     "describe_power",
     "describe_resumption",
     "describe_use",
+    "shorten_given",
     "show_cost",
     "show_seconds",
     "show_use",
@@ -33,6 +34,8 @@ _ANSWERS = {
     "refuse-once": "not now",
     "nobody": "nobody has answered",
 }
+_MAX_GIVEN = 2_000
+"""Characters of all arguments together, of a prompt, and of an input."""
 
 
 def describe_power(power: str) -> str:
@@ -71,6 +74,12 @@ def describe_resumption(event: "Resumed") -> str:
     """Return that another process goes on with a turn."""
     who = " ".join(event.by.split()) or "another process"
     return f"{who} goes on with this answer; what was heard of it does not count"
+
+
+def shorten_given(text: str) -> str:
+    """Return what a call was given, such as arguments, as much of it as a question shows; what is cut is said."""
+    more = len(text) - _MAX_GIVEN
+    return f"{text[:_MAX_GIVEN]} … and {more:,} more characters" if more > 0 else text
 
 
 def show_use(use: TokenUse, seconds: float | None = None) -> str:

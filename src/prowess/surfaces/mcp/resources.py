@@ -9,6 +9,7 @@ from prowess.skill.digest import SkillFile
 from prowess.skill.skill import Skill
 from prowess.sources.mcp.wire import DIRECTORY_TYPE, SCHEME, SKILL_MD, make_file_uri
 from prowess.sources.source import show_bytes
+from prowess.surfaces.exact_texts import find_exact_text
 from prowess.surfaces.mcp.asking import InputWanted
 from prowess.surfaces.mcp.faults import no_such, telling_faults
 from prowess.surfaces.mcp.paging import fill_page
@@ -135,18 +136,8 @@ def make_resource(skill: Skill, root: str, path: bytes, file: SkillFile | None) 
 
 def _make_contents(uri: str, path: bytes, raw: bytes) -> types.TextResourceContents | types.BlobResourceContents:
     name = path.decode("utf-8", "replace")
-    text = _decode(raw)
+    text = find_exact_text(raw)
     if text is None:
         blob = base64.b64encode(raw).decode("ascii")
         return types.BlobResourceContents(uri=uri, mime_type=binary_type(name, raw), blob=blob)
     return types.TextResourceContents(uri=uri, mime_type=text_type(name, text[:_START]), text=text)
-
-
-def _decode(raw: bytes) -> str | None:
-    """Return bytes as the text that has these very bytes in UTF-8; None if there is none."""
-    if b"\0" in raw:
-        return None
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return None

@@ -46,7 +46,7 @@ class ErrorAnswer(msgspec.Struct, kw_only=True):
     error: Fault
 
 
-def make_document(operations: Sequence[Operation], *, url: str = "/") -> dict[str, Any]:
+def make_document(operations: Sequence[Operation]) -> dict[str, Any]:
     """Return the OpenAPI document of a table of operations."""
     types = list(_find_types(operations))
     schemas, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
@@ -61,7 +61,7 @@ def make_document(operations: Sequence[Operation], *, url: str = "/") -> dict[st
             "version": __version__,
             "description": "Skills, conversations that use them, and what people decide about them.",
         },
-        "servers": [{"url": url}],
+        "servers": [{"url": "/"}],
         "security": [{"token": []}, {"cookie": []}],
         "paths": paths,
         "components": {

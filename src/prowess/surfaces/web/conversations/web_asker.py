@@ -8,7 +8,7 @@ import msgspec
 import structlog
 
 from prowess.activation.consent import Answer, Question
-from prowess.agent.asking import question_record
+from prowess.agent.asking import ANSWERS, NOBODY, question_record
 from prowess.errors import WorldError
 from prowess.execution.stopping import Stopped, check_stopped
 from prowess.runtime import Runtime
@@ -16,12 +16,11 @@ from prowess.runtime.keeper import SessionKey
 from prowess.state.live_turns import OpenQuestion
 from prowess.surfaces.web.scene.diffs import make_diffs
 
-__all__ = ["ANSWERS", "NOBODY", "WebAsker"]
+__all__ = ["WebAsker"]
 
 _LOG = structlog.get_logger("prowess.web")
-ANSWERS = {answer.name.lower().replace("_", "-"): answer for answer in Answer}
+_MEANINGS = {name: answer for answer, name in ANSWERS.items()}
 """What a page sends, and what it means."""
-NOBODY = "nobody"
 _PAUSE_SECONDS = 0.25
 """Between two looks for an answer that another process may have taken."""
 
@@ -55,13 +54,13 @@ class WebAsker:
         )
         self._tell()
         try:
-            return ANSWERS.get(self._wait(question.id))
+            return _MEANINGS.get(self._wait(question.id))
         except Stopped:
             self._settle(question.id)
             raise
 
     def withdraw(self, question: str) -> Answer | None:
-        return ANSWERS.get(self._settle(question))
+        return _MEANINGS.get(self._settle(question))
 
     def look(self) -> None:
         """Look for an answer at once: one was given here."""

@@ -8,6 +8,10 @@ __all__ = ["Bar", "Chart", "Segment", "draw_bars", "draw_segments"]
 _STEPS = (1, 2, 5)
 _LINES = 4
 """Lines across a chart, at most."""
+_TICKS = 6
+"""Labels below it, at most."""
+_LENGTH = 1_000
+"""Of one long bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class Segment:
     amount: int
 
 
-def draw_bars(values: Sequence[tuple[str, int, int]], *, width: int = 720, height: int = 160, ticks: int = 6) -> Chart:
+def draw_bars(values: Sequence[tuple[str, int, int]], *, width: int = 720, height: int = 160) -> Chart:
     """Return a chart of columns, each with a label, a lower and an upper part."""
     most = max((lower + upper for _, lower, upper in values), default=0)
     step = _choose_step(most)
@@ -74,18 +78,18 @@ def draw_bars(values: Sequence[tuple[str, int, int]], *, width: int = 720, heigh
             )
         )
     lines = tuple((round(height - value / top * height, 2), value) for value in range(0, top + 1, step))
-    every = max(1, -(-len(values) // ticks))
+    every = max(1, -(-len(values) // _TICKS))
     named = tuple((round((number + 0.5) * room, 2), values[number][0]) for number in range(0, len(values), every))
     return Chart(width, height, tuple(bars), lines, named)
 
 
-def draw_segments(amounts: Sequence[tuple[str, int]], *, total: int, width: int = 1_000) -> tuple[Segment, ...]:
+def draw_segments(amounts: Sequence[tuple[str, int]], *, total: int) -> tuple[Segment, ...]:
     """Return the parts of one bar, from left to right; parts of nothing are left out."""
     segments: list[Segment] = []
     x = 0.0
     for kind, amount in amounts:
         if amount > 0 and total > 0:
-            part = min(amount / total * width, width - x)
+            part = min(amount / total * _LENGTH, _LENGTH - x)
             segments.append(Segment(kind, round(x, 2), round(part, 2), amount))
             x += part
     return tuple(segments)

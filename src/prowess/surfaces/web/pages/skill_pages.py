@@ -10,6 +10,7 @@ from prowess.disclosure.planner import Level
 from prowess.policy import CatalogText
 from prowess.runtime.own_skills import find_own_folder
 from prowess.surfaces.decision_records import grant_record
+from prowess.surfaces.exact_texts import find_exact_text
 from prowess.surfaces.records import model_usage_record
 from prowess.surfaces.telling_records import usage_record
 from prowess.surfaces.web.api.decisions import describe_trust
@@ -80,7 +81,7 @@ def _show_file(visit: Visit) -> Response:
     path = visit.request.path_params["path"]
     with open_contents(runtime, row.skill) as contents:
         raw = contents.read(path)
-    text = _find_text(raw)
+    text = find_exact_text(raw)
     name = posixpath.basename(path)
     values: dict[str, Any] = {
         "row": row,
@@ -150,16 +151,6 @@ def _parse_form(text: str, usual: CatalogText) -> CatalogText:
 def _parse_number(text: str, *, most: int) -> int | None:
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 8 else None
     return None if number is None else min(number, most)
-
-
-def _find_text(raw: bytes) -> str | None:
-    """Return what is text; None for everything else."""
-    if b"\0" in raw:
-        return None
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 SKILL_PAGES = (

@@ -11,14 +11,12 @@ from prowess.surfaces.web.scene.addresses import find_skill
 from prowess.surfaces.web.scene.blocks import ConsentQuestion
 from prowess.surfaces.web.scene.card_views import Fact, show_size
 from prowess.surfaces.web.scene.fields import Fields
-from prowess.surfaces.wording import describe_power, describe_use
+from prowess.surfaces.wording import describe_power, describe_use, shorten_given
 
 __all__ = ["ChangedFile", "ConsentView", "DiffView", "TreeNode", "show_consent"]
 
 _MAX_FILES = 200
 _MAX_CHANGES = 200
-_MAX_GIVEN = 2_000
-"""Characters of arguments, of a prompt and of an input; what is cut is said."""
 _MAX_DEPTH = 12
 _SHORT_DIGEST = 12
 _KINDS = {FileKind.EXECUTABLE.value: "executable", FileKind.LINK.value: "link"}
@@ -111,25 +109,25 @@ def _find_facts(record: Fields, *, is_run: bool) -> Iterator[Fact]:
     if is_run:
         yield Fact("Script", record.text("script") or "the tools that the skill brings")
         if given:
-            yield Fact("Arguments", _shorten(shlex.join(given)))
+            yield Fact("Arguments", shorten_given(shlex.join(given)))
         if record.text("input"):
-            yield Fact("Input", _shorten(record.text("input")))
+            yield Fact("Input", shorten_given(record.text("input")))
     elif record.is_set("forks"):
-        yield Fact("A subagent works it, with this prompt", _shorten(" ".join(given)))
+        yield Fact("A subagent works it, with this prompt", shorten_given(" ".join(given)))
     elif any(given):
-        yield Fact("Called with", _shorten(" ".join(given)))
+        yield Fact("Called with", shorten_given(" ".join(given)))
     packages = record.texts("packages")
     if packages:
-        yield Fact("Packages", _shorten(", ".join(packages)))
+        yield Fact("Packages", shorten_given(", ".join(packages)))
 
 
 def _find_wishes(record: Fields) -> Iterator[str]:
     for power in record.texts("powers"):
         yield describe_power(power)
     if record.texts("allowed_tools"):
-        yield f"use these tools: {_shorten(' '.join(record.texts('allowed_tools')))}"
+        yield f"use these tools: {shorten_given(' '.join(record.texts('allowed_tools')))}"
     if record.texts("permissions"):
-        yield f"have these permissions: {_shorten(' '.join(record.texts('permissions')))}"
+        yield f"have these permissions: {shorten_given(' '.join(record.texts('permissions')))}"
 
 
 def _describe_limits(record: Fields, *, is_run: bool) -> str:
@@ -137,11 +135,6 @@ def _describe_limits(record: Fields, *, is_run: bool) -> str:
         said = describe_use(spares_runs=record.is_set("spares_runs"))
         return f"{said[0].upper()}{said[1:]}."
     return "It runs in a sandbox" + ("." if record.texts("powers") else ", with nothing beyond its own files.")
-
-
-def _shorten(text: str) -> str:
-    more = len(text) - _MAX_GIVEN
-    return f"{text[:_MAX_GIVEN]} … and {more:,} more characters" if more > 0 else text
 
 
 def _grow_tree(files: Sequence[Fields]) -> TreeNode:

@@ -19,7 +19,7 @@ _TRACEBACKS = structlog.tracebacks.ExceptionDictTransformer(show_locals=False, m
 """Without the values of variables, among which are tokens, cookies and what people say."""
 
 
-def configure_logs(stream: TextIO | None = None, *, level: int = logging.INFO) -> None:
+def configure_logs(stream: TextIO | None = None) -> None:
     """Have all that Prowess and its libraries log written as lines to a stream. For a process that serves only."""
     stream = stream or sys.stderr
     assert stream is not None, "the command line opens it"
@@ -48,4 +48,4 @@ def configure_logs(stream: TextIO | None = None, *, level: int = logging.INFO) -
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
-    logging.getLogger("prowess").setLevel(level)
+    logging.getLogger("prowess").setLevel(logging.INFO)
