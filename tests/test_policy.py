@@ -59,7 +59,7 @@ _VALUES = {
     "reading.unknown_keys": ["dialects", "ignore", "ignore", "refuse", "warn"],
     "reading.name_rule": ["warn", "folder-default", "sanitise", "must-match", "must-match"],
     "reading.missing_description": ["refuse", "allow", "refuse", "refuse", "refuse"],
-    "same_name": ["first-wins", "keep-all", "last-wins", "first-wins", "first-wins"],
+    "same_name": ["first-wins", "keep-all", "last-wins", "later-source-wins", "first-wins"],
     "catalog_text": ["xml", "xml", "markdown", "xml-with-location", "json"],
     "refresh": ["watched", "each-turn", "start", "start", "start"],
     "project_trust": ["ask", "always", "always", "always", "always"],

@@ -147,7 +147,7 @@ _WRONG = {
     "reading.missing_description": ("[]", 'it should be one of "refuse", "allow", "first-paragraph"'),
     "catalog.scan": ("{}", 'it should be one of "recursive", "root-and-children", "children"'),
     "catalog.links": ('"follow"', 'it should be one of "known-roots", "skip"'),
-    "catalog.same_name": ('"first"', 'it should be one of "first-wins", "last-wins", "keep-all"'),
+    "catalog.same_name": ('"first"', 'it should be one of "first-wins", "later-source-wins", "last-wins", "keep-all"'),
     "catalog.project_trust": ("false", 'it should be one of "ask", "always"'),
     "catalog.text": ('""', 'it should be one of "xml", "xml-with-location", "json", "markdown"'),
     "catalog.refresh": ("2026-01-01", 'it should be one of "watched", "each-turn", "start"'),

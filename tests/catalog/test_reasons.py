@@ -139,3 +139,31 @@ def test_nothing_that_was_left_out_is_not_found_in_silence(what: str, tmp_path: 
             draw(tmp_path, "x")
     why = _why("x", discover([user_source(tmp_path)], policy))
     assert (why.visible, why.found) == (False, True)
+
+
+@pytest.mark.requirement("K7")
+def test_broken_skill_is_explained_under_the_name_that_it_gives_itself(tmp_path: Path) -> None:
+    (tmp_path / "foo").mkdir()
+    (tmp_path / "foo" / "SKILL.md").write_text("---\nname: bar\n---\n")
+    draw(tmp_path, "good")
+    found = discover([user_source(tmp_path)])
+    assert _why("bar", found).reasons == _why("foo", found).reasons
+    assert _codes(_why("bar", found)) == ["invalid"]
+
+
+@pytest.mark.requirement("K7")
+@pytest.mark.parametrize("name", ["inn", "inner-name"])
+def test_skill_inside_another_is_said_to_be_part_of_that(name: str, tmp_path: Path) -> None:
+    draw(tmp_path, "outer")
+    inner = write_skill(tmp_path / "outer" / "parts" / "inn", name="inner-name")
+    (tmp_path / "outer" / "round").symlink_to(".")
+    why = _why(name, discover([user_source(tmp_path)]))
+    assert (why.visible, why.found, _codes(why)) == (False, True, ["nested-skill"])
+    assert why.reasons[0].message == f"{inner} lies inside the skill user:outer, and is part of it"
+    assert "beside the outer skill" in why.reasons[0].remedy
+
+
+@pytest.mark.requirement("K7", "R81")
+def test_unknown_name_leads_to_the_folder_that_is_missing(tmp_path: Path) -> None:
+    found = discover([Source(SourceKind.USER, str(tmp_path / "typo"), expected=True)])
+    assert _codes(_why("x", found)) == ["not-found", "source-missing"]

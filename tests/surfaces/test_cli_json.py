@@ -120,7 +120,15 @@ def test_list_has_no_digest_where_a_file_cannot_be_read(root: Path) -> None:
 
 @pytest.mark.requirement("R33")
 def test_list_is_empty_while_skills_are_switched_off(home: Home) -> None:
-    assert call("--profile", "remcochat", "--json", "list").json == {"skills": [], "rejected": [], "problems": []}
+    found = call("--profile", "remcochat", "--json", "list").json
+    (problem,) = found.pop("problems")
+    assert (problem["code"], found) == ("skills-off", {"skills": [], "rejected": []})
+
+
+@pytest.mark.requirement("R33")
+def test_list_of_a_named_folder_is_not_empty_under_a_profile_that_waits_for_one(root: Path) -> None:
+    found = call("--profile", "remcochat", "--skills", str(root), "--json", "list").json
+    assert ([row["name"] for row in found["skills"]], found["problems"]) == (["good", "needy"], [])
 
 
 # show

@@ -192,6 +192,8 @@ class Discovery:
         problems: list[Problem] = []
         reached: set[str] = set()
         owners = _find_owners(scans)
+        if not self.policy.enabled and not scans:
+            problems.append(make_problem("skills-off", "skills are switched off"))
         for source, scan in scans:
             problems.extend((*source.problems, *scan.problems))
             for entry in scan.found:

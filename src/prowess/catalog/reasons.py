@@ -5,14 +5,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from prowess.catalog.catalog import Catalog, RejectedSkill
+from prowess.catalog.lost_names import find_nested_skill, find_rejected_by_name
 from prowess.catalog.views import Reason, View
-from prowess.skill.problems import Problem, Severity
+from prowess.skill.problems import Problem, Severity, make_problem
 from prowess.skill.skill import Skill
+from prowess.sources.source import show_path
 
 __all__ = ["Explanation", "explain"]
 
-_SILENT_SERVERS = frozenset({"mcp-unreachable", "mcp-bad-answer", "mcp-no-extension"})
-"""Problems with servers that may have the skill, or not."""
+_SILENT_SOURCES = frozenset(
+    {"mcp-unreachable", "mcp-bad-answer", "mcp-no-extension", "source-missing", "source-unreadable", "disk-error"}
+)
+"""Problems with sources that may have the skill, or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +44,23 @@ def explain(name: str, catalog: Catalog, view: View) -> Explanation:
         *(reason for one in rejected for reason in _invalid(one)),
         *(_passed_over(problem) for problem in catalog.problems if _is_about(problem, name)),
     ]
+    if not reasons:  # Only then is the disk looked at.
+        reasons += [reason for one in find_rejected_by_name(name, catalog) for reason in _invalid(one)]
+        reasons += _nested(name, catalog)
     if not reasons:
         reasons.append(Reason("not-found", f"no source has a skill '{name}'", catalog.suggest(name)))
-        reasons += [_passed_over(problem) for problem in catalog.problems if problem.code in _SILENT_SERVERS]
+        reasons += [_passed_over(problem) for problem in catalog.problems if problem.code in _SILENT_SOURCES]
     return Explanation(name, shown is not None, tuple(reasons))
+
+
+def _nested(name: str, catalog: Catalog) -> Iterator[Reason]:
+    found = find_nested_skill(name, catalog)
+    if found is not None:
+        outer, folder = found
+        problem = make_problem(
+            "nested-skill", f"{show_path(folder)} lies inside the skill {outer.id}, and is part of it"
+        )
+        yield _passed_over(problem)
 
 
 def _visible(skill: Skill, view: View) -> Reason:

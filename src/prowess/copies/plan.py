@@ -91,7 +91,8 @@ class SyncPlan:
 def plan_sync(wanted: Iterable[Wanted], present: Present, *, failures: Sequence[tuple[str, Problem]] = ()) -> SyncPlan:
     """Return what must be done for the root to hold the wanted skills and nothing else.
 
-    `failures` are folders that the disk failed on: what was copied from them before stays.
+    `failures` are folders that nobody could search, such as those that the disk failed on: what was copied from them
+    before stays.
     """
     places: list[Place] = []
     skipped: list[Skipped] = []

@@ -16,7 +16,7 @@ __all__ = ["SyncReport", "WishSource", "Wishes", "sync_root"]
 
 
 class Wishes(NamedTuple):
-    """Which skills a root must hold now, and which folders the disk failed on."""
+    """Which skills a root must hold now, and which folders nobody could search."""
 
     wanted: Sequence[Wanted]
     failures: Sequence[tuple[str, Problem]] = ()

@@ -113,6 +113,8 @@ class SameName(StrEnum):
     """Who wins when two skills have one name."""
 
     FIRST_WINS = "first-wins"
+    LATER_SOURCE_WINS = "later-source-wins"
+    """Of folders that somebody names, in the settings or for one call, the later ones come first; else as above."""
     LAST_WINS = "last-wins"
     KEEP_ALL = "keep-all"
     """All stay visible; a look-up by name gives the first."""

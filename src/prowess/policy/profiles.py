@@ -98,6 +98,7 @@ PROFILES: dict[str, Policy] = {
         scan=Scan.CHILDREN,
         links=Links.SKIP,
         reading=Reading(parse=Parse.STRICT, unknown_keys=UnknownKeys.REFUSE, name_rule=NameRule.MUST_MATCH),
+        same_name=SameName.LATER_SOURCE_WINS,
         project_trust=ProjectTrust.ALWAYS,
         catalog_text=CatalogText.XML_WITH_LOCATION,
         refresh=Refresh.START,

@@ -5,7 +5,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -32,13 +32,15 @@ from prowess.skill.skill import Skill
 from prowess.sources.disk_errors import is_disk_error
 from prowess.sources.mcp.placeholders import is_placeholder
 from prowess.sources.skill_files import FileSet, read_skill_files
-from prowess.sources.source import Source
+from prowess.sources.source import Source, show_path
 from prowess.sources.stamps import Stamp
 from prowess.state.store import StateStore
 
 __all__ = ["Copying", "Look", "Progress"]
 
 _LOG = logging.getLogger("prowess")
+_NOT_SEARCHED = frozenset({"source-missing", "source-unreadable"})
+"""Problems with a folder in which nobody could look for skills."""
 _MAX_FILE_LISTS = 256
 """How many versions' files are remembered."""
 
@@ -133,8 +135,12 @@ class Copying:
 
     def _make_claim(self) -> str:
         """Return a name for the folders that skills come from here."""
-        roots = [source.root for source in self._sources() if os.path.isdir(source.root)]
+        roots = [root for root in self.roots() if os.path.isdir(root)]
         return hashlib.sha256(os.fsencode("\n".join(roots))).hexdigest()[:16]
+
+    def roots(self) -> tuple[str, ...]:
+        """Return the folders that skills come from here."""
+        return tuple(source.root for source in self._sources())
 
     def is_synced(self, root: CopyRoot) -> bool:
         """Whether this runtime has brought the root up to date, so that it is what the model's code sees."""
@@ -353,7 +359,8 @@ class _Seen:
         skills = self._copying.wanted(view, self._name)
         if recalled is None or recalled.skills != skills or unrest is not None:
             recalled = digests.recall(skills, unrest=unrest)
-        self._fresh = self.seen = _Sight(recalled, _find_failures(catalog), unrest)
+        failures = _find_failures(catalog, self._copying.roots())
+        self._fresh = self.seen = _Sight(recalled, failures, unrest)
         return self.seen
 
     def wishes(self) -> Wishes:
@@ -384,9 +391,24 @@ def _not_copied(skill: Skill, problem: Problem) -> BrokenSkill:
     return BrokenSkill(message, problems=(problem,), hint=problem.remedy)
 
 
-def _find_failures(catalog: Catalog) -> tuple[tuple[str, Problem], ...]:
-    """Return the folders that the disk failed on when they were searched."""
-    found = [(problem.path or "", problem) for problem in catalog.problems if is_disk_error(problem)]
+def _find_failures(catalog: Catalog, roots: Collection[str]) -> tuple[tuple[str, Problem], ...]:
+    """Return the folders that the disk failed on when they were searched, and those that are not there to be searched.
+
+    If that is true of every root, nothing is known of any skill: then the whole disk counts.
+    """
+    shown = {show_path(root): root for root in roots}
+    found: list[tuple[str, Problem]] = []
+    missing: dict[str, Problem] = {}
+    for problem in catalog.problems:
+        path = problem.path or ""
+        if is_disk_error(problem):
+            found.append((path, problem))
+        if path in shown and (is_disk_error(problem) or problem.code in _NOT_SEARCHED):
+            missing[path] = problem
+    for path, problem in missing.items():  # Copies are known by the real folder that they were made from.
+        found += [(path, problem), (show_path(os.path.realpath(shown[path])), problem)]
+    if shown and len(missing) == len(shown):
+        found += [(os.sep, problem) for problem in missing.values()]
     for rejected in catalog.rejected:
         found += [(rejected.path, problem) for problem in rejected.problems if is_disk_error(problem)]
     return tuple(found)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from prowess.errors import NotFound, SettingsError
-from prowess.policy import Refresh, SourceKind
+from prowess.policy import Policy, Refresh, SameName, SourceKind
 from prowess.settings import Settings
 from prowess.skill.skill import Skill
 from prowess.sources.places import expand_path, find_project_root, resolve_directories, resolve_sources
@@ -83,9 +83,9 @@ class SourceChoice:
         policy, place = settings.policy, settings.place
         trusted = self._store.trusted_projects(user=place.user)
         hosted = self._hosting.sources() if self._hosting is not None else ()
-        extra = resolve_directories(settings.extra_directories, policy, place, trusted_projects=trusted)
+        extra = _rank(resolve_directories(settings.extra_directories, policy, place, trusted_projects=trusted), policy)
         if settings.directories is not None:
-            named = resolve_directories(settings.directories, policy, place, trusted_projects=trusted)
+            named = _rank(resolve_directories(settings.directories, policy, place, trusted_projects=trusted), policy)
             return (*extra, *named, *registered, *hosted)
         found = resolve_sources(policy, place, plugins=self._plugins, trusted_projects=trusted)
         return (*extra, *found, *hosted)
@@ -97,8 +97,25 @@ def _given_sources(folders: Sequence[str | os.PathLike[str]], settings: Settings
         message = f"skills is one path, '{os.fspath(folders)}'"
         raise SettingsError(message, hint="give a list of folders", code="bad-setting")
     place, policy = settings.place, settings.policy
-    roots = (expand_path(os.fspath(folder), base=place.working_folder, home=place.home) for folder in folders)
-    return tuple(
-        Source(SourceKind.PROJECT, root, scan=policy.scan, links=policy.links, expected=True)
-        for root in dict.fromkeys(roots)
+    named = [os.fspath(folder) for folder in folders]
+    if "" in named:  # It would be the working folder, which nobody has named.
+        hint = "name a folder; '.' is the working folder. A variable that is not set gives an empty text"
+        raise SettingsError("a folder of skills is given as an empty text", hint=hint, code="bad-setting")
+    roots = dict.fromkeys(expand_path(folder, base=place.working_folder, home=place.home) for folder in named)
+    given = tuple(
+        Source(
+            SourceKind.PROJECT,
+            root,
+            scan=policy.scan,
+            links=policy.links,
+            project=find_project_root(root),
+            expected=True,
+        )
+        for root in roots
     )
+    return _rank(given, policy)
+
+
+def _rank(named: tuple[Source, ...], policy: Policy) -> tuple[Source, ...]:
+    """Return sources in the order of precedence; they come in the order in which somebody named their folders."""
+    return named[::-1] if policy.same_name is SameName.LATER_SOURCE_WINS else named

@@ -115,6 +115,9 @@ def _assemble(
     if not is_user_name(user):
         raise file.fail("user", f"'{user}' cannot be a user's name", USER_NAME_HINT)
     settings = Settings(_apply_policy(PROFILES[name], given), replace(place, user=user), profile=name, file=file.path)
+    settings = replace(settings, says_enabled="policy.enabled" in given)
+    if remcochat is None and (given.get("directories") or given.get("extra_directories")):
+        settings = settings.with_named_folders()  # RemcoChat's own table has to say `enabled = true` itself.
     return replace(
         settings,
         directories=cast("tuple[str, ...] | None", given.get("directories")),

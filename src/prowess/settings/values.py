@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from prowess.catalog.switches import Switch
 from prowess.errors import SettingsError
-from prowess.policy import DEFAULT_PROFILE, Policy
+from prowess.policy import DEFAULT_PROFILE, PROFILES, Policy
 from prowess.sources.mcp.servers import McpServer
 from prowess.sources.places import USER_NAME_HINT, Place, is_user_name
 
@@ -42,6 +42,8 @@ class Settings:
     profile: str = DEFAULT_PROFILE
     file: str = ""
     """The file that was read; empty if there is none."""
+    says_enabled: bool = field(default=False, compare=False)
+    """Whether the file itself says if there are skills at all."""
     directories: tuple[str, ...] | None = None
     """Folders that take the place of the profile's sources."""
     extra_directories: tuple[str, ...] = ()
@@ -68,6 +70,13 @@ class Settings:
         if not is_user_name(user):
             raise SettingsError(f"'{user}' cannot be a user's name", hint=USER_NAME_HINT, code="bad-user")
         return replace(self, place=replace(self.place, user=user))
+
+    def with_named_folders(self) -> "Settings":
+        """Return the same settings for folders that somebody names: a profile that waits to be configured now is."""
+        profile = PROFILES.get(self.profile)
+        if self.says_enabled or profile is None or profile.enabled:
+            return self
+        return replace(self, policy=replace(self.policy, enabled=True))
 
     @property
     def cache_folder(self) -> str:

@@ -64,9 +64,16 @@ KINDS: dict[str, Kind] = {
     "link-escape": Kind(
         _E,
         _E,
-        "A link leads out of the skill, or nowhere.",
+        "A link leads out of the skill, or the `SKILL.md` is a link that leads nowhere.",
         "What lies outside is not part of the skill that was reviewed, and may be a private file.",
         "replace the link by a copy of the file it points to",
+    ),
+    "link-dangling": Kind(
+        _W,
+        _E,
+        "A link inside the skill leads nowhere.",
+        "It is copied as it is, since it cannot lead out; but whoever reads it finds nothing.",
+        "let the link lead to a file of the skill, or remove it",
     ),
     "not-utf-8": Kind(
         _E,
@@ -599,16 +606,23 @@ KINDS: dict[str, Kind] = {
     "source-missing": Kind(
         _I,
         _I,
-        "A configured folder of skills does not exist.",
-        "Nothing is found there until it is made.",
-        "make the folder, or remove it from the settings",
+        "A folder of skills that was named does not exist.",
+        "Nothing is found there until it is made; copies that were made of its skills before stay.",
+        "make the folder, or name another one, with --skills or in the settings",
     ),
     "source-unreadable": Kind(
         _W,
         _W,
-        "A folder could not be searched.",
-        "The system refused it; skills below it are not found.",
+        "A folder could not be searched, or a file stands in its place.",
+        "Skills below it are not found; copies that were made of them before stay.",
         "make the folder readable by the user that runs Prowess",
+    ),
+    "skills-off": Kind(
+        _I,
+        _I,
+        "Skills are switched off.",
+        "The settings say so, or a profile that waits until it is configured; nothing is searched.",
+        "set enabled = true in the settings, or, for a profile that waits to be configured, name folders with --skills",
     ),
     "scan-too-deep": Kind(
         _W,

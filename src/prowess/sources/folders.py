@@ -18,7 +18,7 @@ from prowess.sources.disk_errors import is_passing, name_fault
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.source import Source, is_below, show_path
 
-__all__ = ["SKILL_MD", "Candidate", "Findings", "scan_folder"]
+__all__ = ["SKILL_MD", "Candidate", "Findings", "find_root_problem", "scan_folder"]
 
 SKILL_MD = "SKILL.md"
 
@@ -85,6 +85,19 @@ def scan_folder(
     return findings
 
 
+def find_root_problem(root: str) -> Problem | None:
+    """Return why no skills can be looked for in a root: it is not there, or no folder."""
+    if os.path.isdir(root):
+        return None
+    shown = show_path(root)
+    if os.path.isfile(root):
+        remedy = "give the folder that the skills are in"
+        return make_problem("source-unreadable", f"{shown} is a file, and no folder", path=shown, remedy=remedy)
+    if os.path.lexists(root):
+        return make_problem("source-unreadable", f"not a folder that can be read: {shown}", path=shown)
+    return make_problem("source-missing", f"no such folder: {shown}", path=shown, severity=Severity.WARNING)
+
+
 @dataclass(slots=True)
 class _Search:
     source: Source
@@ -127,10 +140,9 @@ class _Search:
             if is_passing(error):
                 self._report_failure(root, error)
                 return False
-        if os.path.lexists(root):
-            self._report("source-unreadable", f"not a folder that can be read: {show_path(root)}", root)
-        elif self.source.expected:
-            self._report("source-missing", f"no such folder: {show_path(root)}", root, severity=Severity.WARNING)
+        problem = find_root_problem(root)
+        if problem is not None and (self.source.expected or problem.code != "source-missing"):
+            self.findings.problems.append(problem)
         return False
 
     def _report_failure(self, path: str, error: OSError) -> None:

@@ -15,6 +15,7 @@ from prowess.execution.choosing import BACKENDS
 from prowess.execution.interpreters import INTERPRETERS
 from prowess.policy import Backend, NetworkUse
 from prowess.runtime import Runtime
+from prowess.sources.folders import find_root_problem
 from prowess.state.opening import describe_database
 from prowess.surfaces.cli.extras import EXTRAS, find_missing, render_install
 from prowess.version import __version__
@@ -75,7 +76,10 @@ def _sources(runtime: Runtime) -> Iterator[Finding]:
         yield Finding("sources", works=False, detail=error.message, hint=error.hint)
         return
     for source in runtime.sources():
-        if os.path.isdir(source.root):
+        problem = find_root_problem(source.root)
+        if problem is not None and (source.expected or problem.code != "source-missing"):
+            yield Finding(f"source {source.kind}", works=False, detail=problem.message, hint=problem.remedy)
+        elif problem is None:
             count = sum(skill.root == source.root for skill in skills)
             trust = "" if source.trusted else ", not trusted"
             hint = "" if source.trusted else "`prowess trust` lets models see them"

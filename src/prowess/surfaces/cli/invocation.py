@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,6 +13,7 @@ from prowess.errors import ProwessError
 if TYPE_CHECKING:
     from prowess.runtime import Runtime
     from prowess.settings import Settings
+    from prowess.skill.problems import Problem
 
 __all__ = ["Invocation", "complete_skill", "json_lines_option", "json_option"]
 
@@ -29,6 +30,8 @@ class Invocation:
     profile: str | None = None
     skills: tuple[str, ...] = ()
     as_json: bool = False
+    _told: "list[Problem]" = field(default_factory=list, init=False, repr=False)
+    """What was said of sources."""
 
     def settings(self, *, user: str | None = None) -> "Settings":
         """Read the settings that apply, for another user if one is named."""
@@ -38,10 +41,34 @@ class Invocation:
         return settings if user is None else settings.for_user(user)
 
     def open(self, *, user: str | None = None) -> "Runtime":
-        """Open the runtime that the options describe, for another user if one is named."""
+        """Open the runtime that the options describe, for another user if one is named; say which folder is missing."""
+        runtime = self.open_silently(user=user)
+        for folder in self.skills:
+            self._check_folder(runtime, folder)
+        return runtime
+
+    def open_silently(self, *, user: str | None = None) -> "Runtime":
+        """Open the runtime without a word, for what nobody reads."""
         from prowess.runtime import Runtime
 
         return Runtime(self.settings(user=user), skills=self.skills or None)
+
+    def _check_folder(self, runtime: "Runtime", folder: str) -> None:
+        from prowess.sources.folders import find_root_problem
+        from prowess.sources.places import expand_path
+
+        place = runtime.settings.place
+        problem = find_root_problem(expand_path(folder, base=place.working_folder, home=place.home))
+        if problem is not None:
+            self.tell_once(problem)
+
+    def tell_once(self, problem: "Problem") -> None:
+        """Say on standard error what is wrong with a source, unless that was said before."""
+        from prowess.surfaces.cli.output import note
+
+        if problem not in self._told:
+            self._told.append(problem)
+            note(f"{problem.severity}: {problem.message} [{problem.code}]")
 
     def keep_options(self, text: str) -> str:
         """Return a text in which every command that it tells a person to type has the general options of this call.
@@ -86,7 +113,7 @@ def complete_skill(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
         config=options.get("config"), profile=options.get("profile"), skills=options.get("skills", ())
     )
     try:
-        with invocation.open() as runtime:
+        with invocation.open_silently() as runtime:
             names = runtime.catalog().names()
     except ProwessError:  # The command itself will say what is wrong; a key says nothing.
         return []

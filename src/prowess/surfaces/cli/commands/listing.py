@@ -74,7 +74,7 @@ def command(
             _print_skills(runtime, part)
             few = _MAX_REJECTED if sys.stdout.isatty() and state != "rejected" else len(part.rejected)
             if state == "rejected" or cut.number == 1:
-                _print_rest(runtime, catalog, part.rejected, most=few)
+                _print_rest(invocation, runtime, catalog, part.rejected, most=few)
         if catalog.skills or state == "rejected":
             _tell_page(cut)
 
@@ -131,7 +131,9 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_DESCRIPTION else text[: _LONGEST_DESCRIPTION - 1] + "…"
 
 
-def _print_rest(runtime: Runtime, catalog: Catalog, rejected: Sequence[RejectedSkill], *, most: int) -> None:
+def _print_rest(
+    invocation: Invocation, runtime: Runtime, catalog: Catalog, rejected: Sequence[RejectedSkill], *, most: int
+) -> None:
     for one in rejected[:most]:
         for problem in one.problems:
             if problem.severity is Severity.ERROR:
@@ -140,7 +142,7 @@ def _print_rest(runtime: Runtime, catalog: Catalog, rejected: Sequence[RejectedS
         note(f"{len(rejected) - most:,} more are not loaded; `prowess list --state rejected` shows them")
     for problem in catalog.problems:
         if problem.severity is not Severity.INFO:
-            note(f"{problem.severity}: {problem.message} [{problem.code}]")
+            invocation.tell_once(problem)
     if not runtime.settings.policy.enabled:
         note("No skills: they are switched off. Set enabled = true in the settings.")
     elif not catalog.skills:
