@@ -177,6 +177,22 @@ def test_changed_skill_asks_again(folder: Path, change: Callable[[Path], None]) 
     assert _refusal("read", _NAME, "SKILL.md").code == "consent-needed"
 
 
+@pytest.mark.requirement("K1", "K7")
+def test_refusal_and_reason_say_what_has_changed_since_the_consent(folder: Path) -> None:
+    call("grants", "--allow", _NAME)
+    _edit(folder)
+    (folder / "new.md").write_text("x")
+    told = "; it has changed since the user agreed to it: SKILL.md changed, new.md added"
+    message = f"skill '{_NAME}' needs the user's consent, and nobody is there to give it{told}"
+    assert _refusal("activate", _NAME).message == message
+    reasons = call("why", _NAME, "--json").json["reasons"]
+    (reason,) = [one["message"] for one in reasons if one["code"] == "consent-needed"]
+    assert reason == f"nobody has agreed to it as it is now, so its activation asks{told}"
+    for number in range(7):
+        (folder / f"more-{number}.md").write_text("x")
+    assert _refusal("activate", _NAME).message.endswith("more-0.md added, more-1.md added, 6 more files")
+
+
 @pytest.mark.requirement("K1")
 def test_skill_that_is_as_it_was_needs_no_new_consent(folder: Path) -> None:
     call("grants", "--allow", _NAME)

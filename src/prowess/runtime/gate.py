@@ -36,6 +36,9 @@ __all__ = ["NOT_ASKED", "Gate", "RunWish", "UseWish", "hint_at_files"]
 
 _ASKS_ANEW = "each task asks anew"
 _MEND_FOLDER = "mend the skill's folder; `prowess validate` shows what is wrong"
+_MAX_CHANGES = 3
+"""Changed files that a refusal names; a question names more."""
+_MAX_PATH = 80
 NOT_ASKED = ("not-asked", "trusted")
 """Reasons to let a skill pass whatever its files are."""
 
@@ -207,6 +210,7 @@ class Gate:
                 )
             case Ask():
                 what = "nobody has agreed to it as it is now, so its activation asks"
+                what += self._tell_changes(skill, files, Act.USE)
                 return Reason("consent-needed", what, _or_for_one_call(self._way_to_consent(skill)))
 
     def check_unchanged(self, skill: Skill, files: FileSet, consent: str, *, now: FileSet) -> None:
@@ -226,15 +230,16 @@ class Gate:
 
     def _settle(self, skill: Skill, files: FileSet, wish: Wish, answer: Answer | None, *, given_by: str) -> str:
         """Carry out what a person said: remember it as far as it reaches, and allow or refuse."""
+        act, powers = (Act.RUN, wish.powers) if isinstance(wish, RunWish) else (Act.USE, ())
         if answer is None:
             way = self._find_way(skill, wish)
             raise Refused(
-                f"{_describe_wish(skill, wish)} needs the user's consent, and nobody is there to give it",
+                f"{_describe_wish(skill, wish)} needs the user's consent, and nobody is there to give it"
+                f"{self._tell_changes(skill, files, act)}",
                 hint=_or_for_one_call(way),
                 hint_elsewhere=way or _ASKS_ANEW,
                 code="consent-needed",
             )
-        act, powers = (Act.RUN, wish.powers) if isinstance(wish, RunWish) else (Act.USE, ())
         self.keep(skill, files, answer, act=act, powers=powers, given_by=given_by)
         if answer.decision is Decision.REFUSE:
             raise _refused(skill, answer.scope, wish)
@@ -273,11 +278,25 @@ class Gate:
             return f"`prowess grants --allow {shlex.quote(skill.name)} --session ID` gives it"
         return ""
 
+    def _find_former(self, skill: Skill, files: FileSet, act: Act) -> Grant | None:
+        return self._store.find_former_grant(user=self._key.user, skill=switch_key(skill), digest=files.digest, act=act)
+
+    def _tell_changes(self, skill: Skill, files: FileSet, act: Act) -> str:
+        """Return what to add where the skill as it was had consent; the names of a server's files stay unsaid."""
+        former = self._find_former(skill, files, act)
+        if former is None:
+            return ""
+        changes = compare_files(former.files, files.files)
+        shown = () if skill.server else changes[:_MAX_CHANGES]
+        told = [f"{one.path[:_MAX_PATH]} {one.change}" for one in shown]
+        more = len(changes) - len(told)
+        if more:
+            told.append(f"{more:,} {'more ' if told else ''}file{'' if more == 1 else 's'}")
+        return "; it has changed since the user agreed to it" + (f": {', '.join(told)}" if told else "")
+
     def _ask_about(self, skill: Skill, files: FileSet, wish: Wish, *, tool: str) -> Question:
         act = Act.RUN if isinstance(wish, RunWish) else Act.USE
-        former = self._store.find_former_grant(
-            user=self._key.user, skill=switch_key(skill), digest=files.digest, act=act
-        )
+        former = self._find_former(skill, files, act)
         question = Question(
             os.urandom(16).hex(),
             self._key.session,
