@@ -218,9 +218,10 @@ def podman_sandbox(
     image: str = "",
     programs: Sequence[str] = (),
     spares: bool = False,
+    environment: Mapping[str, str] | None = None,
 ) -> ContainerSandbox:
     """Return a sandbox of Podman, which needs no service."""
-    return ContainerSandbox("podman", program, image=image, programs=programs, spares=spares)
+    return ContainerSandbox("podman", program, image=image, programs=programs, spares=spares, environment=environment)
 
 
 def _describe_end(drained: Drained, ended: Exit, limits: RunLimits) -> tuple[str, ...]:
