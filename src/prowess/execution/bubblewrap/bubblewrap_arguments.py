@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from prowess.containers.arguments import render_bubblewrap
 from prowess.errors import ToolInputError
+from prowess.execution.host_world import CERTIFICATES, NAME_SERVICE, OF_THE_HOST
 from prowess.execution.jobs import INPUT_FILE, OUTPUT_FOLDER, Job
 from prowess.execution.seccomp import make_filter
 
@@ -17,11 +18,10 @@ INSIDE_USER = 1_000
 
 HandOver = Callable[[str, bytes], int]
 """Takes a name and bytes, and returns an open file with them that bubblewrap inherits."""
-_OF_THE_HOST = ("/etc/ld.so.cache", "/etc/alternatives")
-_WITH_NETWORK = ("/etc/resolv.conf", "/etc/ssl/certs", "/etc/ca-certificates", "/etc/pki")
+_WITH_NETWORK = ("/etc/resolv.conf", *CERTIFICATES)
 _NAMES_OF_MACHINES = {
     "hosts": "127.0.0.1 localhost\n::1 localhost\n",
-    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+    "nsswitch.conf": NAME_SERVICE,
 }
 _FOLDERS_BESIDE_USR = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SHARED_MEMORY, _TEMPORARY = "/dev/shm", "/tmp"  # noqa: S108 - the sandbox's own
@@ -67,7 +67,7 @@ def render_job(job: Job, *, run_as: RunAs, programs: Sequence[str], hand_over: H
         *_without_network(run_as.namespaces, network=job.network),
         *("--die-with-parent", "--new-session", "--hostname", "sandbox"),
         *_show_programs(),
-        *_show_folders(_OF_THE_HOST),
+        *_show_folders(OF_THE_HOST),
         *((*_make_parents(_WITH_NETWORK), *_show_folders(_WITH_NETWORK)) if job.network else ()),
         *_describe_users(run_as, hand_over, network=job.network),
         *("--proc", "/proc", "--remount-ro", "/proc"),

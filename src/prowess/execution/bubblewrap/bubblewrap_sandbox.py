@@ -18,7 +18,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
 
-from prowess.containers.mounts import Access
 from prowess.errors import ToolInputError
 from prowess.execution.bubblewrap.bubblewrap_arguments import INSIDE_USER, RunAs, render_job
 from prowess.execution.bubblewrap.control_groups import ControlGroup, make_control_group
@@ -31,6 +30,7 @@ from prowess.execution.conclusions import (
     make_redaction,
 )
 from prowess.execution.draining import Drained, drain
+from prowess.execution.host_world import MAX_OPEN_FILES, find_owner
 from prowess.execution.jobs import OUTPUT_FOLDER, SEARCH_PATH, Ended, Job, Listener
 from prowess.execution.outputs import collect_outputs
 from prowess.execution.sandbox import NoSandbox, Probed, hear_nothing, stamp_folder
@@ -49,7 +49,6 @@ _GATE = ("/bin/sh", "-c", 'read -r go && exec "$@" </dev/null', "sh")
 """Waits inside, before the job. Its standard input ends when this process dies, and then so does it."""
 _USERS_OF_NOTHING = range(61_184, 65_520)
 """Numbers that Linux systems keep for users which exist for one service only; each run has one of its own."""
-_MAX_OPEN_FILES = 1_024
 _INSTALL = "install bubblewrap (Debian: apt-get install bubblewrap), and allow user namespaces"
 
 
@@ -176,17 +175,11 @@ def _choose_user(job: Job) -> RunAs:
     """Return as whom a job is run: never as root, and as the owner of what it may write."""
     if os.geteuid() != 0:
         return RunAs(INSIDE_USER, translated=True)
-    for mount in job.mounts:
-        if mount.access is Access.READ_WRITE:
-            status = os.stat(mount.host)
-            if status.st_uid == 0:
-                raise NoSandbox(
-                    f"{mount.host} belongs to root, and no script is run as root",
-                    hint="give the folder to another user, or run Prowess as the user who works there",
-                    code="workspace-of-root",
-                )
-            return RunAs(status.st_uid, translated=False, group=status.st_gid or status.st_uid)
-    return RunAs(secrets.choice(_USERS_OF_NOTHING), translated=False)
+    owner = find_owner(job.mounts)
+    if owner is None:
+        return RunAs(secrets.choice(_USERS_OF_NOTHING), translated=False)
+    user, group = owner
+    return RunAs(user, translated=False, group=group or user)
 
 
 class _Inherited:
@@ -271,7 +264,7 @@ def _bound(first: int, process: subprocess.Popen[bytes], group: ControlGroup | N
         (resource.RLIMIT_NPROC, limits.processes),
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_CPU, limits.cpu_seconds),
-        (resource.RLIMIT_NOFILE, _MAX_OPEN_FILES),
+        (resource.RLIMIT_NOFILE, MAX_OPEN_FILES),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 1 << 20),
         (resource.RLIMIT_MSGQUEUE, 1 << 18),

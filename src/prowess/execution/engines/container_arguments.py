@@ -16,13 +16,12 @@ from prowess.errors import ToolInputError
 from prowess.execution.engines.container_commands import EngineCommand
 from prowess.execution.engines.container_images import Image
 from prowess.execution.engines.leftovers import make_owner_labels
+from prowess.execution.host_world import MAX_OPEN_FILES, find_owner
 from prowess.execution.jobs import INPUT_FOLDER, OUTPUT_FOLDER, SEARCH_PATH, Job
-from prowess.execution.sandbox import NoSandbox
 from prowess.policy import RunLimits
 
 __all__ = ["RunFolder", "Shape", "choose_user", "render_container", "render_job"]
 
-_MAX_OPEN_FILES = 1_024
 _MAX_TEXT_BYTES = (1 << 17) - 1
 """Of one argument, and of one variable with its name: Linux starts no program with more."""
 _MAX_TEXTS_BYTES = 1 << 20
@@ -148,24 +147,14 @@ def choose_user(mounts: tuple[Mount, ...], command: EngineCommand) -> tuple[int,
     """Return as whom a job is run: never as root, and as the owner of what it may write."""
     if os.getuid() != 0:
         return os.getuid(), os.getgid()
-    for mount in mounts:
-        if mount.access is Access.READ_WRITE:
-            status = os.stat(mount.host)
-            if status.st_uid == 0 and not command.facts().rootless:
-                raise NoSandbox(
-                    f"{mount.host} belongs to root, and no script is run as root",
-                    hint="give the folder to another user, or run Prowess as the user who works there",
-                    code="workspace-of-root",
-                )
-            return status.st_uid, status.st_gid
-    return _NOBODY, _NOBODY
+    return find_owner(mounts, may_be_root=lambda: command.facts().rootless) or (_NOBODY, _NOBODY)
 
 
 def _list_ulimits(limits: RunLimits) -> tuple[str, ...]:
     """Return the bounds of each process. One second lies between a signal that tells why, and the end."""
     files = limits.file_bytes
     return (
-        f"nofile={_MAX_OPEN_FILES}:{_MAX_OPEN_FILES}",
+        f"nofile={MAX_OPEN_FILES}:{MAX_OPEN_FILES}",
         "core=0:0",
         f"fsize={files}:{files}",
         f"cpu={limits.cpu_seconds}:{limits.cpu_seconds + 1}",

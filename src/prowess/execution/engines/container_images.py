@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from prowess.containers.mounts import SHARED_SKILLS, Mount
 from prowess.execution.engines.container_commands import EngineCommand, explain_failure
+from prowess.execution.host_world import CERTIFICATES, NAME_SERVICE, OF_THE_HOST
 from prowess.execution.jobs import INPUT_FOLDER, OUTPUT_FOLDER, PACKAGES_FOLDER, WORKSPACE_FOLDER
 from prowess.execution.sandbox import NoSandbox, stamp_folder
 from prowess.sources.mount_points import read_mount_points
@@ -37,8 +38,6 @@ _FOLDERS = (
     "toolset",
     "usr",
 )
-_OF_THE_HOST = ("/etc/ld.so.cache", "/etc/alternatives")
-_WITH_NETWORK = ("/etc/ssl/certs", "/etc/ca-certificates", "/etc/pki")
 _PROGRAMS = ("/usr/bin", "/usr/local/bin")
 _SKILL, _NOBODY = 1_000, 65_534
 
@@ -83,7 +82,7 @@ class HostPrograms:
     def list_mounts(self, *, network: bool) -> tuple[Mount, ...]:
         """Return what shows the programs, with file systems that are mounted below them."""
         wanted = ["/usr", *(f"/{name}" for name in _BESIDE_USR if not os.path.islink(f"/{name}"))]
-        wanted += [*_OF_THE_HOST, *self._programs, *(_WITH_NETWORK if network else ())]
+        wanted += [*OF_THE_HOST, *self._programs, *(CERTIFICATES if network else ())]
         there = [path for path in wanted if os.path.exists(path)]
         places = dict.fromkeys([*there, *find_mounts_below(there)])
         return tuple(Mount(os.path.realpath(place), inside=place) for place in places)
@@ -190,7 +189,7 @@ def _describe_users(user: int, group: int) -> dict[str, bytes]:
         "etc/passwd": passwd.encode(),
         "etc/group": "".join(f"{name}:x:{number}:\n" for number, name in groups.items()).encode(),
         "etc/ld.so.cache": b"",
-        "etc/nsswitch.conf": b"passwd: files\ngroup: files\nhosts: files dns\n",
+        "etc/nsswitch.conf": NAME_SERVICE.encode(),
     }
 
 
