@@ -7,9 +7,11 @@ import pytest
 
 from prowess.catalog.validation import CheckedSkill, FoundFolders, check_skill, find_skill_folders
 from prowess.errors import NotFound
-from prowess.policy import PROFILES, STRICT_READING, Limits, Reading
+from prowess.policy import PROFILES, STRICT_READING, Limits, Reading, SourceKind
 from prowess.skill.problems import Severity
 from prowess.sources.places import BUNDLED_SKILLS
+from prowess.sources.skill_files import read_skill_files
+from prowess.sources.source import Source
 from tests.catalog.machine import discover, user_source
 from tests.sources.building import draw, make_socket, skill_text, write_skill
 
@@ -230,6 +232,42 @@ def test_misnamed_file_and_lost_link_in_a_tree_are_judged_too(tmp_path: Path) ->
         ("lost", True, "link-not-followed"),
         ("misnamed", False, "skill-md-misnamed"),
     ]
+
+
+@pytest.mark.requirement("J5", "R15")
+def test_link_that_the_profile_does_not_follow_makes_a_folder_invalid(tmp_path: Path) -> None:
+    """As in a search: out of the project it leads nowhere, unless to a source, or from the user's own."""
+    write_skill(tmp_path / "elsewhere" / "far")
+    write_skill(tmp_path / "home" / "skills" / "mine")
+    write_skill(tmp_path / "project" / "shared" / "near")
+    (tmp_path / "project" / ".git").mkdir()
+    (tmp_path / "elsewhere" / "papers").mkdir()
+    own = Source(SourceKind.USER, str(tmp_path / "home" / "skills"))
+    targets = ("elsewhere/far", "home/skills/mine", "project/shared/near", "elsewhere/papers")
+    for root in (tmp_path / "project" / "skills", tmp_path / "home" / "skills"):
+        root.mkdir(exist_ok=True)
+        for target in targets:
+            (root / f"to-{Path(target).name}").symlink_to(tmp_path / target)
+    project = find_skill_folders(str(tmp_path / "project" / "skills"), sources=[own])
+    assert [Path(folder).name for folder in project.folders] == ["to-mine", "to-near"]
+    assert [(one.name, one.valid) for one in project.passed_over] == [("to-far", False), ("to-papers", True)]
+    users = find_skill_folders(str(tmp_path / "home" / "skills"), sources=[own])
+    assert [Path(folder).name for folder in users.folders] == ["mine", "to-far", "to-mine", "to-near"]
+
+
+@pytest.mark.requirement("J5", "R15")
+def test_link_of_a_skill_that_leads_nowhere_is_told(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path / "a")
+    before = read_skill_files(str(folder)).digest
+    (folder / "self").symlink_to("self")
+    (folder / "sub").mkdir()
+    (folder / "sub" / "good").symlink_to("../SKILL.md")
+    (folder / "sub" / "f.md").symlink_to("nowhere")
+    assert read_skill_files(str(folder)).digest not in ("", before)  # It is copied, since it leads nowhere else either.
+    for reading, severity in ((_STANDARD, _W), (STRICT_READING, _E)):
+        checked = _check(folder, reading=reading)
+        assert _found(checked) == [("link-dangling", severity, None)] * 2
+        assert [problem.path for problem in checked.problems] == ["self", "sub/f.md"]
 
 
 def test_folder_without_skills_is_meant_itself(tmp_path: Path) -> None:

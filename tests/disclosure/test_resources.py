@@ -157,6 +157,14 @@ def test_links_count_by_where_they_lead(skill: Skill) -> None:
     assert _refusal(skill, "self")[:2] == ("resource-unreadable", "Unable to read resource.")
 
 
+@pytest.mark.requirement("J5", "R99")
+def test_link_that_leads_nowhere_is_said_to_be_one(skill: Skill) -> None:
+    Path(skill.folder, "dangling").symlink_to("nowhere")
+    code, message, hint = _refusal(skill, "dangling")
+    assert (code, message) == ("resource-not-found", "resource not found")
+    assert hint.startswith("a link of the skill leads there, and nothing is there")
+
+
 def test_what_is_no_file_is_refused_at_once(skill: Skill) -> None:
     folder = Path(skill.folder)
     os.mkfifo(folder / "pipe")

@@ -86,6 +86,26 @@ def test_link_that_stays_inside_is_followed(link: str, target: str, path: str, s
 
 @pytest.mark.requirement("J5", "R99")
 @pytest.mark.parametrize(
+    ("target", "path", "expected"),
+    [
+        ("nowhere", "l", Obstacle.DANGLING),
+        ("nowhere", "l/guide.md", Obstacle.DANGLING),
+        ("references/nowhere", "l", Obstacle.DANGLING),
+        ("lost", "l", Obstacle.DANGLING),
+        ("references", "l/nowhere", Obstacle.MISSING),
+        ("references", "l/lost", Obstacle.MISSING),
+    ],
+)
+def test_link_that_leads_nowhere_is_told_from_a_file_that_is_not_there(
+    target: str, path: str, expected: Obstacle, skill: Path
+) -> None:
+    (skill / "l").symlink_to(target)
+    (skill / "lost").symlink_to("nowhere")
+    assert _read(skill, path) is expected
+
+
+@pytest.mark.requirement("J5", "R99")
+@pytest.mark.parametrize(
     ("link", "target", "path"),
     [
         ("l", "../outside/guide.md", "l"),

@@ -293,6 +293,29 @@ def test_validate_of_a_folder_without_a_skill_says_so(home: Home) -> None:
     assert outcome.json["skills"][0]["problems"][0]["code"] == "skill-md-missing"
 
 
+@pytest.mark.requirement("R15")
+def test_validate_of_several_paths_has_a_verdict_on_each_that_leads_nowhere(root: Path) -> None:
+    outcome = _call(root, "validate", "nope", str(root / "good"))
+    assert (outcome.status, outcome.json["valid"]) == (1, False)
+    verdicts = {one["path"]: one["problems"] for one in outcome.json["skills"]}
+    assert verdicts[str(root / "good")] == []
+    (problem,) = verdicts["nope"]
+    assert (problem["code"], problem["message"]) == ("skill-md-missing", "nothing at nope")
+    alone = run("--json", "validate", "nope")
+    assert (alone.status, alone.json["error"]["code"]) == (1, "not-found")
+
+
+@pytest.mark.requirement("J5", "R15")
+def test_validate_asks_whether_the_standard_profile_would_follow_a_link(home: Home) -> None:
+    write_skill(home.path / "elsewhere", "x")
+    root = home.project / ".claude" / "skills"
+    root.mkdir(parents=True)
+    (root / "x").symlink_to(home.path / "elsewhere" / "x")
+    outcome = call("--json", "validate", str(root))
+    assert (outcome.status, [one["valid"] for one in outcome.json["skills"]]) == (1, [False])
+    assert call("--json", "validate", str(home.path / "elsewhere")).json["valid"]
+
+
 def test_validate_writes_its_json_as_a_format_too(root: Path) -> None:
     as_format = call("validate", "--format", "json", str(root))
     assert (as_format.json, as_format.stderr) == (_call(root, "validate", str(root)).json, "")

@@ -1,7 +1,7 @@
 """Judge skills for those who write them: the frontmatter as a profile would, and then the body and the files."""
 
 import os
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from prowess.catalog.verdicts import find_sidecar, judge_folder
@@ -10,6 +10,7 @@ from prowess.policy import Limits, Links, MissingDescription, NameRule, Reading,
 from prowess.skill.body import find_references, judge_body, judge_reference
 from prowess.skill.bounded_yaml import locate_keys
 from prowess.skill.declared_secrets import judge_secrets
+from prowess.skill.digest import FileKind
 from prowess.skill.frontmatter import Frontmatter, split_frontmatter
 from prowess.skill.manifest import Manifest
 from prowess.skill.problems import Problem, Severity, make_problem
@@ -19,9 +20,10 @@ from prowess.skill.triggers import judge_triggers
 from prowess.sources.eval_files import read_trigger_tests
 from prowess.sources.folders import SKILL_MD, scan_folder
 from prowess.sources.heads import read_plain_file, read_start
+from prowess.sources.places import find_project_root
 from prowess.sources.real_paths import find_real_path
 from prowess.sources.skill_files import FileSet, list_skill_files
-from prowess.sources.source import Source, show_path
+from prowess.sources.source import Source, is_below, show_bytes, show_path
 
 __all__ = ["CheckedSkill", "FoundFolders", "check_skill", "check_text", "find_skill_folders"]
 
@@ -51,10 +53,11 @@ class FoundFolders:
     passed_over: tuple[CheckedSkill, ...] = ()
 
 
-def find_skill_folders(path: str) -> FoundFolders:
+def find_skill_folders(path: str, *, sources: Sequence[Source] = ()) -> FoundFolders:
     """Return the folders of all skills at or below `path`; the folder itself if there are none.
 
-    A path to a SKILL.md means its folder.
+    A path to a SKILL.md means its folder. `sources` are those of the profile: as in a search, a link is followed
+    everywhere in the user's own sources, and elsewhere while it stays in the project or leads to one of them.
     """
     if os.path.basename(path) == SKILL_MD and not os.path.isdir(path):
         return FoundFolders((os.path.dirname(path) or ".",))
@@ -62,19 +65,33 @@ def find_skill_folders(path: str) -> FoundFolders:
         raise NotFound(f"nothing at {show_path(path)}", hint="give the folder of a skill, or one with skills below it")
     if not os.path.isdir(path):
         raise NotFound(f"{show_path(path)} is not a folder", hint="give the folder that holds the SKILL.md")
-    everything = Source(SourceKind.USER, path, links=Links.KNOWN_ROOTS)
-    found = scan_folder(everything, limits=replace(Limits(), max_depth=_DEEPEST))
+    everything = _make_source(path, sources)
+    known_roots = [real for source in sources if (real := find_real_path(source.root)) is not None]
+    found = scan_folder(everything, limits=replace(Limits(), max_depth=_DEEPEST), known_roots=known_roots)
     if not found.candidates and not found.problems:
         return FoundFolders((path,))
     passed_over = tuple(_pass_over(problem, path) for problem in found.problems)
     return FoundFolders(tuple(candidate.folder for candidate in found.candidates), passed_over)
 
 
+def _make_source(path: str, sources: Sequence[Source]) -> Source:
+    """Return a source for a folder that is to be checked: of the kind of the source it lies in, else a project's."""
+    absolute = os.path.abspath(path)
+    kinds = [source.kind for source in sources if is_below(absolute, source.root)]
+    kind = kinds[0] if kinds else SourceKind.PROJECT
+    return Source(kind, path, links=Links.KNOWN_ROOTS, project=find_project_root(absolute))
+
+
 def _pass_over(problem: Problem, path: str) -> CheckedSkill:
-    """Return a verdict on a place where a skill may have been meant; a misnamed file surely was."""
+    """Return a verdict on a place where a skill may have been meant; by a misnamed file or a link to a skill it was."""
     place = problem.path or path
-    severity = Severity.ERROR if problem.code == "skill-md-misnamed" else problem.severity
+    is_meant = problem.code == "skill-md-misnamed" or _is_skill_behind_a_link(problem)
+    severity = Severity.ERROR if is_meant else problem.severity
     return CheckedSkill(place, os.path.basename(place), (replace(problem, severity=severity, path=None),))
+
+
+def _is_skill_behind_a_link(problem: Problem) -> bool:
+    return problem.code == "link-not-followed" and os.path.isfile(f"{problem.path}/{SKILL_MD}")
 
 
 def check_skill(folder: str, *, reading: Reading, limits: Limits) -> CheckedSkill:
@@ -90,7 +107,7 @@ def check_skill(folder: str, *, reading: Reading, limits: Limits) -> CheckedSkil
         return CheckedSkill(show_path(folder), name, judged.problems)
     real = find_real_path(folder) or folder
     listed = list_skill_files(real)
-    further = [*_check_files(listed, strict=reading.strict), *_check_body(folder, listed, reading, limits)]
+    further = [*_check_files(real, listed, strict=reading.strict), *_check_body(folder, listed, reading, limits)]
     further += read_trigger_tests(real).problems
     shown = judged.manifest.name if judged.manifest else name
     declared = _check_declarations(judged.manifest, head) if judged.manifest else ()
@@ -143,7 +160,7 @@ def _check_declarations(manifest: Manifest, head: bytes) -> Iterator[Problem]:
         yield replace(problem, line=line, column=column)
 
 
-def _check_files(listed: FileSet, *, strict: bool) -> Iterator[Problem]:
+def _check_files(folder: str, listed: FileSet, *, strict: bool) -> Iterator[Problem]:
     """Return what would keep the files from being copied. It does not keep the skill from loading, except strictly."""
     for problem in listed.problems:
         yield problem if strict else replace(problem, severity=Severity.WARNING)
@@ -151,6 +168,9 @@ def _check_files(listed: FileSet, *, strict: bool) -> Iterator[Problem]:
         if file.path.endswith(b"/SKILL.md"):
             path = file.path.decode("utf-8", "backslashreplace")
             yield make_problem("nested-skill", f"{path} is a skill of its own inside this one", path=path)
+        if file.kind is FileKind.LINK and not os.path.exists(f"{folder}/{os.fsdecode(file.path)}"):
+            path = show_bytes(file.path)
+            yield make_problem("link-dangling", f"the link {path} leads nowhere", strict=strict, path=path)
 
 
 def _check_body(folder: str, listed: FileSet, reading: Reading, limits: Limits) -> Iterator[Problem]:

@@ -27,6 +27,8 @@ class Obstacle(StrEnum):
     """Why a file cannot be opened."""
 
     MISSING = "missing"
+    DANGLING = "dangling"
+    """A link on the way leads to nothing."""
     ESCAPES = "escapes"
     """The way leads out of the skill, or may do so."""
     NOT_A_FILE = "not-a-file"
@@ -61,9 +63,11 @@ def open_beneath(folder: str, *, path: bytes, apart: bool = False) -> int | Obst
 
 def _walk(folders: list[OpenFolder], steps: list[bytes], *, apart: bool) -> int | Obstacle:
     """Take the steps from the last of the folders, which are those on the way from the top to where the walk stands."""
-    links = 0
+    links, asked_for = 0, len(steps)
     while steps:
         step, here, depth = steps.pop(), folders[-1], len(folders) - 1
+        is_of_link = len(steps) >= asked_for  # What the caller asks for lies below what links have put there.
+        asked_for = min(asked_for, len(steps))
         if step == b"..":
             if depth == 0:
                 return Obstacle.ESCAPES
@@ -71,7 +75,10 @@ def _walk(folders: list[OpenFolder], steps: list[bytes], *, apart: bool) -> int 
             continue
         if not is_part(step, depth=depth):
             return Obstacle.MISSING
-        mode = here.status(step).st_mode
+        try:
+            mode = here.status(step).st_mode
+        except FileNotFoundError:
+            return Obstacle.DANGLING if is_of_link else Obstacle.MISSING
         if stat.S_ISLNK(mode):
             links += 1
             if links > MAX_LINKS:

@@ -16,6 +16,7 @@ __all__ = ["read_trigger_tests"]
 
 _FOLDER = "evals"
 _WHY = {
+    Obstacle.DANGLING: "is a link that leads nowhere",
     Obstacle.ESCAPES: "leads out of the skill",
     Obstacle.NOT_A_FILE: "is not a file",
     Obstacle.UNREADABLE: "cannot be read",

@@ -1,12 +1,16 @@
 """`prowess validate`."""
 
+import os
 from collections.abc import Callable, Sequence
 
 import click
 
-from prowess.catalog.validation import CheckedSkill, check_skill, find_skill_folders
+from prowess.catalog.validation import CheckedSkill, FoundFolders, check_skill, find_skill_folders
+from prowess.errors import NotFound
 from prowess.policy import PROFILES, STRICT_READING
-from prowess.skill.problems import Severity
+from prowess.skill.problems import Severity, make_problem
+from prowess.sources.places import resolve_sources
+from prowess.sources.source import Source, show_path
 from prowess.surfaces.cli.annotations import render_github, render_sarif
 from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_problems, print_text, progress
@@ -38,13 +42,26 @@ def command(invocation: Invocation, paths: tuple[str, ...], strict: bool, form: 
     """
     settings = invocation.settings()
     reading = STRICT_READING if strict else PROFILES[invocation.profile or "standard"].reading
-    found = [find_skill_folders(path) for path in paths]
+    sources = resolve_sources(PROFILES["standard"], settings.place)
+    found = [_find(path, sources, is_alone=len(paths) == 1) for path in paths]
     folders = list(dict.fromkeys(folder for one in found for folder in one.folders))
     with progress(folders, "checking") as each:
         checked = [check_skill(folder, reading=reading, limits=settings.policy.limits) for folder in each]
     checked += [verdict for one in found for verdict in one.passed_over]
     _print(checked, "json" if invocation.as_json else form)
     return 0 if all(one.valid for one in checked) else 1
+
+
+def _find(path: str, sources: Sequence[Source], *, is_alone: bool) -> FoundFolders:
+    """Return what is to be checked; one of several paths that leads to no folder has a verdict beside the others."""
+    try:
+        return find_skill_folders(path, sources=sources)
+    except NotFound as error:
+        if is_alone:
+            raise
+        problem = make_problem("skill-md-missing", error.message, remedy=error.hint)
+        shown = show_path(path)
+        return FoundFolders((), (CheckedSkill(shown, os.path.basename(shown), (problem,)),))
 
 
 def _print(checked: Sequence[CheckedSkill], form: str) -> None:
