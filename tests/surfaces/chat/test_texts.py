@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from prowess.skill.deception import make_printable
 from prowess.surfaces.cli.chat.columns import cut_to_width, measure, split_at_width, wrap_to_width
-from prowess.surfaces.cli.chat.harmless_text import HarmlessStream, make_harmless
+from prowess.surfaces.cli.harmless_text import HarmlessStream, make_harmless
 
 _LINES = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")))
 _WIDTHS = st.integers(1, 120)

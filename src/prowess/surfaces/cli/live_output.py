@@ -1,17 +1,14 @@
 """What a script writes, shown while it runs: as it is where a program may be reading, harmless on a terminal."""
 
 import codecs
-import re
 import sys
 from typing import TextIO
 
 from prowess.execution.jobs import Stream
-from prowess.skill.deception import make_printable
-from prowess.surfaces.cli.output import note
+from prowess.surfaces.cli.harmless_text import HarmlessStream
+from prowess.surfaces.cli.output import encodable, note
 
 __all__ = ["LiveOutput"]
-
-_KEPT = re.compile("([\n\t])")
 
 
 class LiveOutput:
@@ -24,8 +21,7 @@ class LiveOutput:
         """How much more of each stream is passed on."""
         decoder = codecs.getincrementaldecoder("utf-8")
         self._decoders = {stream: decoder("replace") for stream in Stream}
-        self._held = dict.fromkeys(Stream, "")
-        """The first half of an end of line that may be one of two characters."""
+        self._cleaners = {stream: HarmlessStream() for stream in Stream}
 
     def hear(self, stream: Stream, part: bytes) -> None:
         """Pass on what was written."""
@@ -42,9 +38,8 @@ class LiveOutput:
 
     def _show(self, stream: Stream, part: bytes, target: TextIO) -> None:
         if target.isatty():
-            text = self._held[stream] + self._decoders[stream].decode(part)
-            self._held[stream] = text[len(text.removesuffix("\r")) :]
-            target.write(_tame(text.removesuffix("\r"), target))
+            text = self._cleaners[stream].feed(self._decoders[stream].decode(part))
+            target.write(encodable(text, target))
         else:
             target.buffer.write(part)
         target.flush()
@@ -56,19 +51,13 @@ class LiveOutput:
     def finish(self) -> None:
         """Pass on what was held back for want of what might have come after it."""
         for stream, decoder in self._decoders.items():
-            rest = self._held[stream] + decoder.decode(b"", final=True)
+            cleaner = self._cleaners[stream]
+            rest = cleaner.feed(decoder.decode(b"", final=True)) + cleaner.finish()
             target = _choose(stream)
             if rest and target is not None:
-                target.write(_tame(rest, target))
+                target.write(encodable(rest, target))
                 target.flush()
 
 
 def _choose(stream: Stream) -> TextIO | None:
     return sys.stdout if stream is Stream.STDOUT else sys.stderr
-
-
-def _tame(text: str, target: TextIO) -> str:
-    parts = _KEPT.split(text.replace("\r\n", "\n"))
-    shown = "".join(part if index % 2 else make_printable(part) for index, part in enumerate(parts))
-    encoding = target.encoding or "utf-8"
-    return shown.encode(encoding, "backslashreplace").decode(encoding)

@@ -12,7 +12,7 @@ from typing import NoReturn, TextIO
 
 import click
 
-from prowess.errors import ProwessError, SettingsError, WorldError
+from prowess.errors import ProwessError, WorldError
 from prowess.surfaces.cli.invocation import Invocation
 from prowess.version import __version__
 
@@ -55,8 +55,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completing", "Print the script that completes commands in your shell."),
 }
 """From a command's name to its module and what it does in a line."""
-
-_STATUS_OF_REFUSAL, _STATUS_OF_SETTINGS, _STATUS_OF_WORLD = 1, 2, 3
 
 
 class _Commands(click.Group):
@@ -153,13 +151,12 @@ def _give_up(stream: TextIO) -> None:
 
 def _report(error: ProwessError) -> int:
     from prowess.surfaces.cli.output import print_error
+    from prowess.surfaces.cli.statuses import find_status
 
     _tell_program(error.code, error.message, error.hint)
     with _as_far_as_it_goes(sys.stderr):
         print_error(error)
-    if isinstance(error, SettingsError):
-        return _STATUS_OF_SETTINGS
-    return _STATUS_OF_WORLD if isinstance(error, WorldError) else _STATUS_OF_REFUSAL
+    return find_status(error)
 
 
 def _tell_program(code: str, message: str, hint: str) -> None:

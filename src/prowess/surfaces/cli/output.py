@@ -136,33 +136,14 @@ def print_problems(place: str, problems: Iterable[Problem]) -> None:
 @contextmanager
 def progress(items: Sequence[_T], label: str) -> Generator[Iterable[_T]]:
     """Give the items one by one, with a bar on a terminal if the work takes more than a second."""
-    if not sys.stderr.isatty():
-        yield items
-        return
-    yield _with_bar(items, label)
+    with step_bar(label) as advance:
+        yield _tell_each(items, advance)
 
 
-def _with_bar(items: Sequence[_T], label: str) -> Iterator[_T]:
-    import time
-
-    begun = time.monotonic()
-    remaining = iter(enumerate(items))
-    for index, item in remaining:
+def _tell_each(items: Sequence[_T], advance: Callable[[int, int], None]) -> Iterator[_T]:
+    for done, item in enumerate(items, 1):
         yield item
-        if time.monotonic() - begun > 1.0:
-            yield from _draw_bar(items, label, index + 1, remaining)
-            return
-
-
-def _draw_bar(items: Sequence[_T], label: str, done: int, remaining: Iterator[tuple[int, _T]]) -> Iterator[_T]:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=len(items), completed=done)
-        for _, item in remaining:
-            yield item
-            bar.advance(task)
+        advance(done, len(items))
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 from prowess.agent.events import OutputHeard
 from prowess.surfaces.cli.chat.columns import measure, split_at_width
-from prowess.surfaces.cli.chat.harmless_text import HarmlessStream
 from prowess.surfaces.cli.chat.terminal_stream import TerminalStream
+from prowess.surfaces.cli.harmless_text import HarmlessStream
 from prowess.surfaces.tones import Line, Tone
 
 __all__ = ["LiveLines"]

@@ -37,9 +37,9 @@ from prowess.surfaces.cli.chat.cards import (
     render_resumption,
     render_retry,
 )
-from prowess.surfaces.cli.chat.harmless_text import HarmlessStream
 from prowess.surfaces.cli.chat.live_lines import LiveLines
 from prowess.surfaces.cli.chat.terminal_stream import TerminalStream
+from prowess.surfaces.cli.harmless_text import HarmlessStream
 from prowess.surfaces.tones import Line, Tone
 
 __all__ = ["Detail", "Screen"]

@@ -8,10 +8,11 @@ from prowess.agent.chat import Chat
 from prowess.agent.events import Done, Failed, Happening, Noticed
 from prowess.state.conversations import Outcome
 from prowess.surfaces.cli.chat.interrupts import heed_interrupts
+from prowess.surfaces.cli.statuses import STATUS_OF_REFUSAL, STATUS_OF_SETTINGS, STATUS_OF_WORLD
 
 __all__ = ["TurnEnd", "run_turn"]
 
-_STATUSES = {"settings": 2, "world": 3}
+_STATUSES = {"settings": STATUS_OF_SETTINGS, "world": STATUS_OF_WORLD}
 _INTERRUPTED = 130
 
 
@@ -30,10 +31,10 @@ class TurnEnd:
     def status(self) -> int:
         """The exit status: 0 answered, 1 no, 2 settings, 3 the model or the world failed, 130 Ctrl-C."""
         if self.outcome is Outcome.ANSWERED:
-            return 1 if self.lacked_skill else 0
+            return STATUS_OF_REFUSAL if self.lacked_skill else 0
         if self.interrupted:
             return _INTERRUPTED
-        return _STATUSES.get(self.failed.kind, 1) if self.failed else 1
+        return _STATUSES.get(self.failed.kind, STATUS_OF_REFUSAL) if self.failed else STATUS_OF_REFUSAL
 
 
 async def run_turn(

@@ -7,14 +7,13 @@ import click
 
 from prowess.errors import NotFound, SettingsError
 from prowess.surfaces.cli.invocation import Invocation, json_option
+from prowess.surfaces.cli.statuses import STATUS_OF_WORLD
 
 if TYPE_CHECKING:
     from prowess.runtime import Runtime
     from prowess.sources.mcp.servers import McpServer
 
 __all__ = ["servers"]
-
-_STATUS_OF_WORLD = 3
 
 
 @click.group("servers", invoke_without_command=True)
@@ -116,7 +115,7 @@ def refresh(invocation: Invocation, name: str | None) -> int:
             hosting.refresh([server.name for server in asked])
         _show(invocation, runtime)
         has_failed = hosting is not None and any(hosting.record(server).failure for server in asked)
-        return _STATUS_OF_WORLD if has_failed else 0
+        return STATUS_OF_WORLD if has_failed else 0
 
 
 def _show(invocation: Invocation, runtime: "Runtime") -> None:

@@ -16,6 +16,7 @@ from prowess.surfaces.cli.consent_terminal import choose_asker
 from prowess.surfaces.cli.invocation import Invocation, complete_skill, json_option
 from prowess.surfaces.cli.live_output import LiveOutput
 from prowess.surfaces.cli.output import note, print_json
+from prowess.surfaces.cli.statuses import STATUS_OF_WORLD
 from prowess.surfaces.cli.using import explained
 
 __all__ = ["command"]
@@ -24,7 +25,6 @@ _BACKENDS = [backend.value for backend in Backend]
 _ACCESS = [access.value for access in WorkspaceAccess]
 _MAX_INPUT_BYTES = 64 << 20
 """Of the JSON as it is given; a run takes less."""
-_STATUS_OF_WORLD = 3
 
 
 def _check_number(_ctx: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
@@ -108,7 +108,7 @@ def command(
     else:
         _describe(result, {path: place for path, (place, error) in copies.items() if not error})
     if failures:
-        return _STATUS_OF_WORLD
+        return STATUS_OF_WORLD
     return 0 if result.succeeded else 1
 
 
