@@ -1,5 +1,6 @@
 """`--skills`: a folder that is not there is told by every command, and costs no copies."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,23 @@ def test_file_in_place_of_a_folder_is_told_as_one(home: Home, root: Path) -> Non
     assert problem["message"] == f"{file} is a file, and no folder"
     assert problem["remedy"] == "give the folder that the skills are in"
     assert problem["message"] in outcome.stderr
+
+
+@pytest.mark.requirement("K7", "J5")
+@pytest.mark.parametrize(("fault", "code"), [("link", "link-escape"), ("pipe", "not-a-file")])
+def test_what_keeps_a_skill_from_being_copied_is_told_wherever_somebody_asks(
+    home: Home, root: Path, fault: str, code: str
+) -> None:
+    odd = root / "alpha" / "odd"
+    _ = odd.symlink_to("/etc/passwd") if fault == "link" else os.mkfifo(odd)
+    (skipped,) = call("--skills", str(root), "sync", "--json").json["skipped"]
+    assert skipped["problem"]["code"] == code
+    reasons = call("--skills", str(root), "why", "alpha", "--json").json["reasons"]
+    assert reasons[0]["code"] == "visible"
+    assert {"code": code, "message": skipped["problem"]["message"], "remedy": skipped["problem"]["remedy"]} in reasons
+    assert code in [
+        problem["code"] for problem in call("--skills", str(root), "show", "alpha", "--json").json["problems"]
+    ]
+    activated = call("--skills", str(root), "activate", "alpha", "--json")
+    assert (activated.json["digest"], activated.json["base_directory"]) == (None, None)
+    assert f"[{code}]" in activated.stderr

@@ -356,7 +356,8 @@ class Runtime:
         gate = Gate(self, self.store, key, asker=self.asker, pending=self.pending, clock=self.clock)
         consent = gate.explain(shown, self.files(shown))
         more += [*explain_origin(shown), *([consent] if consent else [])]
-        more += [Reason(one.code, one.message, one.remedy) for one in self.script_problems(shown)]
+        problems = (*self.files(shown).problems, *self.script_problems(shown))
+        more += [Reason(one.code, one.message, one.remedy) for one in problems]
         more += explain_secrets(self.workbench, shown)
         return replace(explanation, reasons=(explanation.reasons[0], *more, *explanation.reasons[1:]))
 

@@ -12,6 +12,8 @@ from prowess.surfaces.cli.using import explained
 
 __all__ = ["command"]
 
+_MOST_FAULTS = 5
+
 
 @click.command("activate")
 @click.argument("name", shell_complete=complete_skill)
@@ -37,6 +39,9 @@ def command(
         asker = choose_asker(runtime, yes=yes, as_json=invocation.as_json)
         with runtime.session(session_id, agent=agent, asker=asker) as session, explained(runtime, name, agent=agent):
             activation = session.activate(name, arguments=shlex.join(arguments) if arguments else None)
+        faults = () if activation.digest else runtime.files(activation.skill).problems
+    for problem in faults[:_MOST_FAULTS]:
+        note(f"warning: its files have no digest and no copy: {problem.message} [{problem.code}]")
     if invocation.as_json:
         print_json(activation_record(activation))
         return
