@@ -25,7 +25,7 @@ def parse_arguments(tool: Tool, arguments: Mapping[str, object] | str) -> dict[s
     A text may be none of those that the schema enumerates: who takes it knows which are meant by the time of the call,
     and answers with a list of those.
     """
-    given = _decode(tool, arguments) if isinstance(arguments, str) else arguments
+    given = _decode(tool, arguments) if isinstance(arguments, str) else _check_object(tool, arguments)
     properties = cast("dict[str, Schema]", tool.schema["properties"])
     unknown = [key for key in given if key not in properties]
     if unknown:
@@ -41,9 +41,13 @@ def _decode(tool: Tool, text: str) -> Mapping[str, object]:
         value: object = json.loads(text or "{}")
     except (ValueError, RecursionError) as error:
         raise _wrong(tool, "the arguments are not valid JSON") from error
-    if not isinstance(value, dict):
+    return _check_object(tool, value)
+
+
+def _check_object(tool: Tool, value: object) -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
         raise _wrong(tool, "the arguments are not a JSON object")
-    return cast("dict[str, object]", value)
+    return cast("Mapping[str, object]", value)
 
 
 def _check(tool: Tool, key: str, value: object, schema: Schema) -> object:

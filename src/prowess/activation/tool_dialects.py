@@ -30,7 +30,9 @@ def find_tool(tools: Sequence[Tool], name: str) -> Tool:
         if name == tool.name or any(name == wire_name(tool.name, dialect) for dialect in DIALECTS):
             return tool
     offered = ", ".join(tool.name for tool in tools) or "none can be called here"
-    raise ToolInputError(f"Unknown tool: {make_printable(name[:64])}", hint=f"tools: {offered}", code="unknown-tool")
+    raise ToolInputError(
+        f"Unknown tool: {make_printable(str(name)[:64])}", hint=f"tools: {offered}", code="unknown-tool"
+    )
 
 
 def render_tools(tools: Sequence[Tool], dialect: Dialect) -> list[Schema]:

@@ -30,7 +30,7 @@ from prowess.copies.layout import Layout
 from prowess.copies.personal import PersonalSkills
 from prowess.copies.sync import SyncReport
 from prowess.disclosure.planner import Plan
-from prowess.errors import NotFound, Refused, SettingsError
+from prowess.errors import NotFound, ProwessError, Refused, SettingsError
 from prowess.execution.inline.python_workers import PythonWorkers
 from prowess.execution.rules.rights import EVERYTHING, Rights, intersect
 from prowess.policy import BaseDirectory, CatalogText, NetworkUse, Policy, SessionMemory
@@ -38,6 +38,7 @@ from prowess.runtime.changed_texts import TextChange, read_changed_texts
 from prowess.runtime.copying import Copying, Look, Progress
 from prowess.runtime.forking import Forker
 from prowess.runtime.gate import Gate, hint_at_files
+from prowess.runtime.given_values import check_budget, check_path, check_text, read_choice
 from prowess.runtime.host_tools import HostTool
 from prowess.runtime.hosting import explain_origin, open_hosting
 from prowess.runtime.keeper import SessionKey
@@ -95,7 +96,8 @@ class Runtime:
         settings = settings if skills is None else settings.with_named_folders()
         self.settings = settings
         self.clock = clock
-        self.store: StateStore = store or open_store(settings.database, state_file=settings.state_file)
+        self._is_closed = False
+        self._store: StateStore = store or open_store(settings.database, state_file=settings.state_file)
         self._plugins = Plugins()
         self.hosting = open_hosting(settings) if skills is None else None
         """The MCP servers that skills are taken from; None if there are none."""
@@ -143,15 +145,23 @@ class Runtime:
         self.close()
 
     def close(self) -> None:
-        """End the tasks that have an id, stop watching, and keep what was learned; what fails leaves nothing open."""
+        """End the tasks that have an id, stop watching, and keep what was learned; what fails leaves nothing open.
+
+        Whoever uses the runtime or a session of it afterwards is told that it is closed.
+        """
+        if self._is_closed:
+            return
         try:
             self.python.close()  # Without the lock, which code that comes to its end may need.
         finally:
-            self._close_parts()
+            try:
+                self._close_parts()
+            finally:
+                self._is_closed = True
 
     def _close_parts(self) -> None:
         with self._lock, ExitStack() as parts:  # The last one is closed first.
-            parts.callback(self.store.close)
+            parts.callback(self._store.close)
             parts.callback(self._keeper.close)
             parts.callback(self.planning.close)
             parts.callback(self._digests.close)
@@ -161,6 +171,22 @@ class Runtime:
                 parts.callback(self.hosting.close)
             for task in self._keys.open_tasks():
                 self.end_session(task)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing can be done with it any more."""
+        return self._is_closed
+
+    def check_open(self) -> None:
+        """Raise if it is closed: what was kept of its state meanwhile would be written anew."""
+        if self._is_closed:
+            raise ProwessError("the runtime is closed", hint="open another one", code="runtime-closed")
+
+    @property
+    def store(self) -> StateStore:
+        """What is remembered."""
+        self.check_open()
+        return self._store
 
     @property
     def policy(self) -> Policy:
@@ -197,6 +223,7 @@ class Runtime:
         of whoever opens it: scripts and tools get nothing beyond them, nor beyond what the settings allow. `forker` has
         subagents work skills, as an `Agent` does. `tools` are the application's own, offered beside those for skills.
         """
+        self.check_open()
         with self._lock:
             key = SessionKey(self.settings.place.user, self._keys.choose(session_id), agent)
         memory = self.policy.sessions if session_id else SessionMemory.TASK
@@ -292,11 +319,13 @@ class Runtime:
 
     def catalog(self) -> Catalog:
         """Return which skills there are now. While nothing changes, it is the very same object."""
+        self.check_open()
         with self._lock:
             return self._keeper.current()
 
     def rescan(self) -> Catalog:
         """Search all sources, even under a policy that looks only once, and ask MCP servers what they have now."""
+        self.check_open()
         if self.hosting is not None:
             self.hosting.refresh()
         with self._lock:
@@ -308,6 +337,7 @@ class Runtime:
         return self._look(agent).view
 
     def _look(self, agent: str, vouched: Mapping[str, Stamp] | None = None) -> Look:
+        self.check_open()
         with self._lock:
             catalog = self._keeper.current(vouched=vouched)
             return Look(self._make_view(catalog, agent), catalog, self._keeper.unrest)
@@ -343,6 +373,7 @@ class Runtime:
 
         With a query, also whether it triggers the skill, and what the prompt shows for it.
         """
+        name = check_text("the name of a skill", name)
         if not self.settings.policy.enabled:
             off = Reason("disabled", "skills are switched off", "set enabled = true in the settings")
             return Explanation(name, visible=False, reasons=(off,))
@@ -370,6 +401,8 @@ class Runtime:
         budget: int | None = None,
     ) -> Plan:
         """Return what of the catalog goes into a prompt, and why the rest does not."""
+        form = None if form is None else read_choice(CatalogText, "a form of the catalog", form)
+        budget = None if budget is None else check_budget(budget)
         return self.planning.plan(self.view(agent), query=query, form=form, budget=budget)
 
     def catalog_text(self, form: CatalogText | None = None, *, agent: str = EVERY_AGENT) -> str:
@@ -378,7 +411,7 @@ class Runtime:
 
     def search(self, query: str, *, agent: str = EVERY_AGENT, limit: int = 10) -> tuple[Found, ...]:
         """Return the visible skills that fit a query, best first."""
-        return self.planning.search(self.view(agent), query, limit=limit)
+        return self.planning.search(self.view(agent), check_text("a query", query), limit=limit)
 
     def evaluate(
         self, *names: str, agent: str = EVERY_AGENT, progress: Callable[[int, int], None] | None = None
@@ -467,6 +500,7 @@ class Runtime:
         self, narrow: Callable[[View], View], *, agent: str, view: str, progress: Progress | None
     ) -> SyncReport:
         """Bring the copies of what a session sees up to date; for sessions."""
+        self.check_open()
         if self.policy.base_directory not in _SHARED:
             self.copying.tidy()
             return SyncReport("")
@@ -483,6 +517,7 @@ class Runtime:
 
     def sources(self) -> tuple[Source, ...]:
         """Return where skills are looked for, highest precedence first."""
+        self.check_open()
         with self._lock:
             return self._choice.current()
 
@@ -493,6 +528,7 @@ class Runtime:
 
         Return its id, which is its own as long as the plugin brings no other folder of the same name.
         """
+        path = check_path("the folder of a skill", path)
         with self._lock:
             return self._plugins.register(path, plugin=plugin).skill_id("")
 
@@ -519,7 +555,8 @@ class Runtime:
 
     def set_switch(self, name: str, position: Switch, *, agent: str = EVERY_AGENT) -> Skill:
         """Set the switch of a skill for everybody or for one agent."""
-        skill = self.catalog().get(name)
+        position = read_choice(Switch, "the position of a switch", position)
+        skill = self.catalog().get(check_text("the name of a skill", name))
         self.store.set_switch(agent, switch_key(skill), position)
         return skill
 
@@ -536,15 +573,19 @@ class Runtime:
 
     def trust(self, path: str | os.PathLike[str] | None = None) -> tuple[str, bool]:
         """Trust the project around a folder; return its root and whether that is new."""
-        project = self._choice.find_project(path)
+        project = self._find_project(path)
         with self._lock:
             return project, self.store.trust(project, user=self.settings.place.user)
 
     def untrust(self, path: str | os.PathLike[str] | None = None) -> tuple[str, bool]:
         """Trust the project around a folder no more; return its root and whether it was trusted."""
-        project = self._choice.find_project(path)
+        project = self._find_project(path)
         with self._lock:
             return project, self.store.untrust(project, user=self.settings.place.user)
+
+    def _find_project(self, path: str | os.PathLike[str] | None) -> str:
+        self.check_open()
+        return self._choice.find_project(None if path is None else check_path("the folder of a project", path))
 
     def trusted_projects(self) -> frozenset[str]:
         """Return the roots of the projects that the user trusts."""
@@ -568,10 +609,11 @@ class Runtime:
 
         To run its scripts is an act of its own, with what powers they may have beyond a plain sandbox.
         """
+        decision, act = read_choice(Decision, "a decision", decision), read_choice(Act, "an act", act)
         unknown = find_unknown_power(powers)
         if unknown is not None:
             raise SettingsError(f"no power '{unknown}'", hint=f"powers: {', '.join(POWERS)}", code="bad-power")
-        skill = self.catalog().get(name)
+        skill = self.catalog().get(check_text("the name of a skill", name))
         files = self.files(skill)
         if not files.digest:
             faults = "; ".join(problem.message for problem in files.problems[:3])
@@ -618,12 +660,13 @@ class Runtime:
         user = self.settings.place.user
         if name is None:
             return self.store.revoke_grants(user=user)
-        skill = self.catalog().find(name)
+        skill = self.catalog().find(check_text("the name of a skill", name))
         if skill is not None:
             return self.store.revoke_grants(user=user, skill=switch_key(skill), digest=self.digest(skill) or None)
         keys = {one.skill for one in self.grants() if name in (one.name, one.skill.skill)}
         if not keys:
-            raise NotFound(f"no skill '{name}'", hint=self.catalog().suggest(name), code="unknown-skill")
+            message = f"nothing was decided on '{name}', and there is no skill of this name"
+            raise NotFound(message, hint=self.catalog().suggest(name), code="unknown-skill")
         return sum(self.store.revoke_grants(user=user, skill=key) for key in keys)
 
     def _allowlist(self, agent: str) -> Sequence[str] | None:

@@ -33,6 +33,7 @@ from prowess.runtime.copying import Progress
 from prowess.runtime.delegation import Delegation
 from prowess.runtime.forking import Forker, ForkResult, ForkWish
 from prowess.runtime.gate import Gate
+from prowess.runtime.given_values import check_text
 from prowess.runtime.host_tools import HostTool, HostTools, taken_names
 from prowess.runtime.inline_python import InlinePython, show_functions, show_skill_functions
 from prowess.runtime.keeper import SessionKey
@@ -159,7 +160,7 @@ class Session:
 
     def close(self) -> None:
         """Leave the session. A task is over then; a chat can be opened again by its id."""
-        if self._memory is SessionMemory.TASK:
+        if self._memory is SessionMemory.TASK and not self._runtime.is_closed:  # Which has ended it, and all others.
             self.end()
 
     def end(self) -> None:
@@ -268,7 +269,7 @@ class Session:
         run, each function in it goes the way of a tool call, and a confirmation says nothing: it is for one call of one
         tool, and code may make many. Questions come up while it runs.
         """
-        return self._caller.call(tool, arguments, confirmation=confirmation, listener=listener)
+        return self._caller.call(str(tool), arguments, confirmation=confirmation, listener=listener)
 
     def question(self, tool: str, arguments: Mapping[str, object] | str) -> Question | None:
         """Return what a person must be asked before this call; None if the call is safe, or hopeless, as it is.
@@ -301,6 +302,7 @@ class Session:
 
     def read(self, name: str, path: str, *, lines: LineRange | None = None) -> Resource:
         """Return a file of a skill."""
+        path = check_text("the path of a file", path)
         return self._activator.read(self._invocable(name), path, tool="read", lines=lines, confirmation=None)
 
     def fetch(self, name: str, path: bytes) -> bytes:
@@ -309,10 +311,12 @@ class Session:
 
     def files(self, skill: Skill) -> FileSet:
         """Return the files of a skill that the session sees now."""
+        self._runtime.check_open()
         return self._activator.files(skill)
 
     def decide(self, skill: Skill) -> Verdict:
         """Return whether a skill may be used as it is now, must be asked about, or must not be used."""
+        self._runtime.check_open()
         return self._activator.decide(skill)
 
     def keep_answer(self, skill: str, digest: str, answer: Answer, *, act: Act, powers: tuple[str, ...]) -> None:
@@ -323,6 +327,7 @@ class Session:
 
     def search(self, query: str, *, limit: int = _FOUND) -> tuple[Found, ...]:
         """Return the visible skills that fit a query, best first."""
+        query = check_text("a query", query)
         return self._runtime.planning.search(self.view(), query, limit=min(limit, _MAX_FOUND))
 
     def run(
@@ -343,7 +348,7 @@ class Session:
         """
         return self._runner.run(
             self._invocable(name),
-            script,
+            check_text("the path of a script", script),
             arguments,
             request=request or RunRequest(),
             tool="run",
@@ -442,6 +447,7 @@ class Session:
 
     def _find_active(self) -> list[_Active]:
         """Return the skills that are on and that nobody has refused, in the order of activation."""
+        self._runtime.check_open()
         receipts = self._activator.active()
         skills = self._seen() if receipts else {}
         found: list[_Active] = []
@@ -470,6 +476,7 @@ class Session:
 
     def mounts(self) -> tuple[Mount, ...]:
         """Return what a sandbox must mount for the model's code to find the session's skills."""
+        self._runtime.check_open()
         return self._shelf.mounts()
 
     def permissions(self) -> Permissions:
@@ -484,7 +491,7 @@ class Session:
 
     def complete(self, typed: str) -> tuple[Completion, ...]:
         """Return the skills that a person may mean while typing a mention, for a picker."""
-        return complete_mention(typed, skills=self.view().invocable)
+        return complete_mention(check_text("what is typed", typed), skills=self.view().invocable)
 
     def receive(self, message: str, *, tools: ToolUse = ToolUse.ON) -> Reception:
         """Take a user's message: mentioned skills are activated, and triggered ones where the policy says so.
@@ -493,7 +500,7 @@ class Session:
         """
         self._touch()
         return receive(
-            message,
+            check_text("a message", message),
             view=self.view(),
             activator=self._activator,
             announce=self._caller.announce,
@@ -529,10 +536,12 @@ class Session:
 
     def forget_context(self) -> None:
         """Say that nobody knows what the conversation still holds: the next activation gives the instructions again."""
+        self._runtime.check_open()
         self._activator.mark_context(frozenset())
 
     def _touch(self) -> None:
         """Remember that a session with active skills is in use: one that is idle for long is forgotten."""
+        self._runtime.check_open()
         now = self._runtime.clock()
         if self._touched_at is not None and now - self._touched_at < _TOUCH_SECONDS:
             return
@@ -573,6 +582,7 @@ class Session:
 
     def find_usable(self, name: str) -> Skill:
         """Return the skill that a model means: one that it sees, or that a person has switched on for it."""
+        name = check_text("the name of a skill", name)
         view = self.view()
         skill = view.find(name) or find_by_path(view, name, copies=self._shelf.inside)
         if skill is not None:
@@ -585,6 +595,7 @@ class Session:
 
     def _invocable(self, name: str) -> Skill:
         """Return the skill that a person means."""
+        name = check_text("the name of a skill", name)
         view = self.view()
         for skill in view.for_people:
             if name in (skill.name, skill.id) and view.find(name) is None:

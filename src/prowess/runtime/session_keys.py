@@ -5,6 +5,7 @@ import re
 
 from prowess.errors import SettingsError
 from prowess.policy import SessionMemory
+from prowess.runtime.given_values import check_text
 
 __all__ = ["SessionKeys", "make_fork_id"]
 
@@ -29,6 +30,7 @@ class SessionKeys:
         """Return the key for an id; None stands for a task that nobody will ask for again."""
         if session_id is None:
             return f"task-{os.urandom(8).hex()}"
+        session_id = check_text("the id of a session", session_id)
         if not session_id.strip() or len(session_id) > _MAX_LENGTH or not session_id.isprintable():
             raise SettingsError(
                 f"'{session_id[:40]}' cannot be the id of a session",

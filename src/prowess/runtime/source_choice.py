@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from prowess.errors import NotFound, SettingsError
 from prowess.policy import Policy, Refresh, SameName, SourceKind
+from prowess.runtime.given_values import bad_argument, check_path
 from prowess.settings import Settings
 from prowess.skill.skill import Skill
 from prowess.sources.places import expand_path, find_project_root, resolve_directories, resolve_sources
@@ -97,7 +98,9 @@ def _given_sources(folders: Sequence[str | os.PathLike[str]], settings: Settings
         message = f"skills is one path, '{os.fspath(folders)}'"
         raise SettingsError(message, hint="give a list of folders", code="bad-setting")
     place, policy = settings.place, settings.policy
-    named = [os.fspath(folder) for folder in folders]
+    if not isinstance(folders, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - of a caller without types
+        raise bad_argument("folders of skills", folders, hint="give a list of folders")
+    named = [check_path("a folder of skills", folder) for folder in folders]
     if "" in named:  # It would be the working folder, which nobody has named.
         hint = "name a folder; '.' is the working folder. A variable that is not set gives an empty text"
         raise SettingsError("a folder of skills is given as an empty text", hint=hint, code="bad-setting")
