@@ -162,6 +162,15 @@ def test_other_process_sees_the_session(root: Path) -> None:
         assert (outcome.status, outcome.stderr, outcome.json["already_active"]) == (0, "", already)
 
 
+@pytest.mark.requirement("J9", "R73")
+@pytest.mark.parametrize("profile", ["standard", "daycare"])
+def test_other_process_is_told_where_the_skill_lies_too(root: Path, profile: str) -> None:
+    arguments = ("--profile", profile, "--skills", str(root), "activate", "notes", "--session", "s", "--json")
+    first, second = (call(*arguments).json for _ in range(2))
+    assert first["base_directory"] == second["base_directory"]
+    assert first["base_directory"]
+
+
 @pytest.mark.requirement("J9")
 def test_other_session_and_no_session_get_the_instructions(root: Path) -> None:
     for arguments in (["--session", "monday"], ["--session", "tuesday"], [], []):

@@ -125,9 +125,9 @@ class Activator:
                 is_active=current is not None,
                 confirmation=confirmation,
             )
-            if current is not None and _is_known(current, arguments or ""):
-                return self._already(skill, current, files, base=self._shelf.locate(source))
             try:
+                if current is not None and _is_known(current, arguments or ""):
+                    return self._already(skill, current, files, base=self._shelf.resume(source, files))
                 instructions = self._read(skill, files, arguments)
                 self._gate.check_unchanged(skill, files, consent, now=self._shelf.take(source)[1])
                 taken = _Taken(skill, files, instructions, self._shelf.place(source, files))

@@ -103,6 +103,14 @@ class Shelf:
             return ""
         return self.locate(skill)
 
+    def resume(self, skill: Skill, files: FileSet) -> str:
+        """Return where the model's code finds a skill that is on; another process may have placed it, and be gone."""
+        if self._place is BaseDirectory.TASK_PRIVATE:
+            is_begun = self._copying.find_task(self._task) is not None
+        else:
+            is_begun = self._copying.find_active(self._view) is not None
+        return self.locate(skill) if is_begun else self.place(skill, files)
+
     def offer(self, skill: Skill, files: FileSet) -> str:
         """Do as `place` does for a skill that is not switched on: nothing is placed for a task."""
         return self.locate(skill) if self._place is BaseDirectory.TASK_PRIVATE else self.place(skill, files)
