@@ -95,6 +95,20 @@ def test_file_that_may_only_be_read_shows_what_its_owner_has_just_written(public
         assert _read_without_rights(public_path) == "['/a'] 2 1\n"
 
 
+def test_file_that_may_only_be_read_shows_what_its_owner_had_written_before_a_crash(public_path: str) -> None:
+    crashed = Path(public_path).parent / "crashed"
+    with closing(SqlStore(SqliteDatabase(public_path))) as store:
+        store.trust("/a", user="ann")
+        store.open_session(make_session())
+        crashed.mkdir()
+        for name in ("state.db", "state.db-wal"):
+            shutil.copy(Path(public_path).parent / name, crashed)
+            (crashed / name).chmod(0o444)
+    crashed.chmod(0o555)
+    assert _read_without_rights(str(crashed / "state.db")) == "['/a'] 2 1\n"
+    assert sorted(path.name for path in crashed.iterdir()) == ["state.db", "state.db-wal"]
+
+
 def test_file_whose_log_may_not_be_read_shows_what_stands_in_it(public_path: str) -> None:
     with closing(SqlStore(SqliteDatabase(public_path))) as store:
         store.trust("/a", user="ann")

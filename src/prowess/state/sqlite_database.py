@@ -1,11 +1,13 @@
 """A database in one SQLite file, safe with many threads and processes, or in memory."""
 
 import os
+import shutil
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -204,11 +206,29 @@ def _connect_read_only(path: str) -> sqlite3.Connection:
         connection.close()
         if error.sqlite_errorcode & 0xFF not in _CANNOT_BE_OPENED:
             raise
-        return sqlite3.connect(f"{address}&immutable=1", uri=True)
+        return _connect_to_copy(path) or sqlite3.connect(f"{address}&immutable=1", uri=True)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _connect_to_copy(path: str) -> sqlite3.Connection | None:
+    """Return a connection to a copy in memory, with what a process that has crashed left in the log.
+
+    None if it left no log, or one that may not be read. Without its log, such a file may even look damaged.
+    """
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = os.path.join(folder, "state.db")
+            shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+            shutil.copyfile(path, copy)
+            with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+                found = sqlite3.connect(MEMORY, isolation_level=None)
+                connection.backup(found)
+                return found
+    except OSError:
+        return None
 
 
 def _enter_wal_mode(connection: sqlite3.Connection) -> None:
