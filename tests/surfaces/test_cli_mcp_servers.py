@@ -23,6 +23,7 @@ def acted(home: Home, tmp_path: Path) -> Acted:
     acted = Acted(tmp_path / "acme")
     acted.add("skill://billing/refunds")
     home.write_settings(f"{ONLY_MINE}# kept\n")
+    (home.path / ".agents" / "skills").mkdir(parents=True)
     return acted
 
 

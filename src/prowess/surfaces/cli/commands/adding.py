@@ -8,13 +8,14 @@ import click
 
 from prowess.copies.bringing import Extent, Failure, Judge, bring_skills, update_skill
 from prowess.copies.personal import Change, ChangeStatus, PersonalSkills
-from prowess.errors import ProwessError, SettingsError, WorldError
+from prowess.errors import ProwessError
 from prowess.policy import STRICT_READING
 from prowess.runtime import Runtime
 from prowess.runtime.own_skills import find_own_folder
 from prowess.sources.source import show_path
 from prowess.surfaces.cli.invocation import Invocation, json_option
 from prowess.surfaces.cli.output import note, print_json, print_text
+from prowess.surfaces.cli.statuses import find_status
 from prowess.surfaces.own_skill_records import change_record
 from prowess.surfaces.records import Record
 
@@ -81,7 +82,7 @@ def _plan_update(
 
 
 def _is_from_git(personal: PersonalSkills, name: str) -> bool:
-    current = personal.history(name).current if personal.knows(name) else None
+    current = personal.current(name) if personal.knows(name) else None
     return current is not None and current.origin is not None and current.origin.is_git
 
 
@@ -139,9 +140,4 @@ def _print_shadowed(runtime: Runtime, outcomes: Sequence[_Outcome]) -> None:
 
 def _worst(outcomes: Sequence[_Outcome]) -> int:
     """Return the status that fits the gravest failure."""
-    errors = [one.error for one in outcomes if isinstance(one, Failure)]
-    if any(isinstance(error, WorldError) for error in errors):
-        return 3
-    if any(isinstance(error, SettingsError) for error in errors):
-        return 2
-    return 1 if errors else 0
+    return max((find_status(one.error) for one in outcomes if isinstance(one, Failure)), default=0)

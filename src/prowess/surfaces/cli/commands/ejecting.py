@@ -74,7 +74,7 @@ def _find(runtime: Runtime, name: str) -> _Found:
 def _find_number(runtime: Runtime, skill: Skill) -> int | None:
     """Return the version of a skill that is the user's own."""
     own = find_own_folder(runtime, skill)
-    current = runtime.personal().history(own).current if own is not None else None
+    current = runtime.personal().current(own) if own is not None else None
     return current.number if current else None
 
 
