@@ -397,7 +397,7 @@ def test_fork_that_closes_a_runtime_takes_nothing_from_its_parent(
     with Runtime.open(skills=[sources[1]]) as other:
         other.sync(verify=True)
     assert [names(root) for root in roots] == [{"project--foo"}] * 2
-    shutil.rmtree(sources[1])
+    shutil.rmtree(sources[1] / "foo")
     assert [one.sync().removed for one in (session, runtime)] == [("project:foo",)] * 2
     assert os.path.isdir(pin.folder)
     pin.close()
