@@ -281,6 +281,16 @@ def test_version_is_one_line(home: Home) -> None:
     assert outcome.stdout.startswith("prowess, version ")
 
 
+@pytest.mark.parametrize(
+    "command", ["--json --version", "--json --help", "--json list -h", "list --json -h", "mcp install --json --help"]
+)
+def test_text_that_is_asked_for_with_json_stands_in_one_document(home: Home, command: str) -> None:
+    arguments = command.split()
+    outcome = run(*arguments)
+    plain = run(*(one for one in arguments if one != "--json"))
+    assert (outcome.status, outcome.json, outcome.stderr) == (0, {"text": plain.stdout.rstrip("\n")}, "")
+
+
 def test_warnings_go_to_standard_error(home: Home) -> None:
     root = home.project / "skills"
     write_skill(root, "good")

@@ -6,8 +6,9 @@ Only click is imported here. `prowess --version` and `prowess --help` load nothi
 import os
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
+from io import StringIO
 from typing import NoReturn, TextIO
 
 import click
@@ -55,6 +56,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completing", "Print the script that completes commands in your shell."),
 }
 """From a command's name to its module and what it does in a line."""
+_ASK_FOR_TEXT = frozenset({"-h", "--help", "--version"})
 
 
 class _Commands(click.Group):
@@ -124,14 +126,37 @@ def _run() -> int:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if "_PROWESS_COMPLETE" in os.environ:
         cli.main(prog_name="prowess")
+    asks_for_text = not _ASK_FOR_TEXT.isdisjoint(_own_arguments())
+    result = _invoke_for_text() if asks_for_text and _wants_json() else _invoke()
+    sys.stdout.flush()  # While a failure can still be told.
+    return result if isinstance(result, int) else 0
+
+
+def _invoke() -> object:
     with cli.make_context("prowess", sys.argv[1:]) as context:
         try:
-            result: object = cli.invoke(context)
+            return cli.invoke(context)
         except ProwessError as error:
             error.hint = context.ensure_object(Invocation).keep_options(error.hint)
             raise
-    sys.stdout.flush()  # While a failure can still be told.
-    return result if isinstance(result, int) else 0
+
+
+def _invoke_for_text() -> object:
+    """Have what is printed stand in one JSON document, if it is none itself."""
+    from prowess.surfaces.cli.output import has_json, print_json
+
+    printed, is_json = StringIO(), False
+    try:
+        with redirect_stdout(printed):
+            try:
+                return _invoke()
+            finally:
+                is_json = has_json()
+    finally:
+        if is_json:
+            sys.stdout.write(printed.getvalue())
+        elif printed.getvalue():
+            print_json({"text": printed.getvalue().rstrip("\n")})
 
 
 @contextmanager
@@ -170,8 +195,11 @@ def _tell_program(code: str, message: str, hint: str) -> None:
 
 def _wants_json() -> bool:
     """Whether the caller asked for JSON; what comes after -- is not for Prowess."""
-    own = sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
-    return "--json" in own
+    return "--json" in _own_arguments()
+
+
+def _own_arguments() -> list[str]:
+    return sys.argv[1 : sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
 
 
 def _report_usage(error: click.ClickException) -> int:
