@@ -4,6 +4,7 @@ The values are built here from the C parser's events, one at a time, so that dep
 before anything exists. Nothing is resolved: `1.10`, `2026-01-01`, `on` and `null` come out as they were written.
 """
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ MAX_ALIASES = 16
 _PLAIN_TAGS = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map")
 )
+_UNSEPARATED = re.compile(r"([A-Za-z_][\w-]*:)[^ \t]")
+_AFTER_A_MISSING_BLANK = ("mapping values are not allowed in this context", "could not find expected ':'")
 YamlPath = tuple[str | int, ...]
 """Keys and indexes from the root."""
 YamlPlaces = dict[YamlPath, tuple[int, int]]
@@ -63,7 +66,7 @@ def parse_yaml(text: str, *, first_line: int = 1, strict: bool = False) -> YamlD
     except _Fault as fault:
         return fault.problem
     except yaml.YAMLError as error:
-        return _syntax_problem(error, first_line)
+        return _find_missing_blank(text, error, first_line) or _syntax_problem(error, first_line)
     if isinstance(value, dict):
         return YamlDocument(value, tuple(builder.problems), builder.places)
     return make_problem("yaml-not-a-map", "the frontmatter is not a map of keys", line=first_line, column=1)
@@ -243,6 +246,24 @@ _HANDLERS: dict[type[yaml.Event], Callable[[_Builder, Any], None]] = {
     yaml.AliasEvent: _Builder.alias,
     yaml.DocumentStartEvent: _Builder.document,
 }
+
+
+def _find_missing_blank(text: str, error: yaml.YAMLError, first_line: int) -> Problem | None:
+    """Return the Problem with a key whose colon no blank follows: YAML complains of the line after it only."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem not in _AFTER_A_MISSING_BLANK:
+        return None
+    mark = cast("_Mark | None", error.context_mark or error.problem_mark)
+    if mark is None:
+        return None
+    lines = text.split("\n")[: mark.line + (error.context_mark is not None)]
+    found: tuple[int, str] | None = None
+    while lines and (not lines[-1].strip() or _UNSEPARATED.match(lines[-1])):
+        if key := _UNSEPARATED.match(lines.pop()):
+            found = len(lines), key[1]
+    if found is None:
+        return None
+    message = f"YAML parse error: no blank follows '{found[1][:64]}'"
+    return make_problem("yaml-invalid", message, line=first_line + found[0], column=len(found[1]) + 1)
 
 
 def _syntax_problem(error: yaml.YAMLError, first_line: int) -> Problem:
