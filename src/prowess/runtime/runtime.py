@@ -666,7 +666,8 @@ class Runtime:
         keys = {one.skill for one in self.grants() if name in (one.name, one.skill.skill)}
         if not keys:
             message = f"nothing was decided on '{name}', and there is no skill of this name"
-            raise NotFound(message, hint=self.catalog().suggest(name), code="unknown-skill")
+            hint = f"{self.catalog().suggest(name)}; `prowess grants` shows what was decided".replace("?;", "?")
+            raise NotFound(message, hint=hint, code="unknown-skill")
         return sum(self.store.revoke_grants(user=user, skill=key) for key in keys)
 
     def _allowlist(self, agent: str) -> Sequence[str] | None:
