@@ -127,8 +127,9 @@ print(json.dumps(work(sys.argv[1] + "/home")))
 def test_home_that_cannot_be_written_keeps_no_instructions_from_the_model(home: Home) -> None:
     with public_folder() as top:
         write_skill(top / "skills", "a", body="Do it.\n")
-        (top / "home").mkdir(mode=0o755)
-        (top / "home" / "prowess.toml").write_text('database = "memory"\n')
+        for place in ("before", "home"):
+            (top / place).mkdir(mode=0o755)
+            (top / place / "prowess.toml").write_text('database = "memory"\n')
         assert ask_child(_READ_ONLY_HOME, top) == ["disk-failed", "", "Do it."]
         assert names(top / "home") == {"prowess.toml"}
 
