@@ -203,7 +203,7 @@ def test_model_of_the_settings_that_cannot_be_asked_is_refused_before_anything_i
     home.write_settings('model = "nobody:nothing"\n')
     outcome = run("--skills", str(root), "eval")
     assert (outcome.status, outcome.stdout) == (2, "")
-    assert "`prowess eval --no-model`" in outcome.stderr
+    assert f"`prowess --skills {root} eval --no-model`" in outcome.stderr
     assert run("--skills", str(root), "eval", "--no-model").status == 0
 
 
