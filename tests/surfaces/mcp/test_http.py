@@ -155,7 +155,7 @@ def test_sessions_of_clients_are_their_own(skills: Path) -> None:
         (["--http", "127.0.0.1:0", "--no-token", "--allow-host", "example.org"], "", "without a token"),
         (["--http", "127.0.0.1:0"], "short", "too easy to guess"),
         (["--http", "127.0.0.1"], "", "has no port"),
-        (["--http", "127.0.0.1:99999"], "", "has no port"),
+        (["--http", "127.0.0.1:99999"], "", "there is no port 99999"),
         (["--no-token"], "", "are for --http"),
         (["--http", "192.0.2.1:1"], "", "cannot be listened on"),
     ],
