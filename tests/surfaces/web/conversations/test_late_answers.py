@@ -127,6 +127,7 @@ def test_one_answer_allows_one_call_that_is_the_very_same(dying: FlakyStore) -> 
 def test_question_that_had_no_answer_can_get_none_after_it_is_asked_again(dying: FlakyStore) -> None:
     async def talk() -> None:
         async with after_death(dying, "", AGAIN, say("All is done.")) as one:
+            await until(lambda: len(events_of(one, ConsentAsked)) > 1)
             question = await question_in(one)  # The new one alone.
             first = next(event for event in events_of(one, ConsentAsked) if isinstance(event, ConsentAsked))
             settled, is_mine = await one.answer(first.question, "allow-always")
