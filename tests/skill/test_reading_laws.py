@@ -74,6 +74,7 @@ def test_any_bytes_give_a_manifest_or_an_error(
 @pytest.mark.requirement("R15", "J3")
 @settings(max_examples=150)
 @given(head=_FILES)
+@example(head=b"---\nname: a\ndescription: \xc3 \xa9\n---\n")  # Good UTF-8 but for what stands between.
 def test_any_bytes_are_judged_by_every_profile(head: bytes) -> None:
     for policy in PROFILES.values():
         found = parse_skill(head, folder="pdf", reading=policy.reading)

@@ -13,7 +13,7 @@ from prowess.skill.bounded_yaml import YamlDocument, parse_yaml
 from prowess.skill.deception import clean_text
 from prowess.skill.problems import Severity
 from prowess.skill.reading import parse_skill
-from prowess.skill.repair import Mend, mend_yaml, quote_value
+from prowess.skill.repair import Mend, drop_unreadable, mend_yaml, quote_value
 from prowess.skill.yaml_values import YamlValue
 from tests.skill.strategies import yaml_line
 from tests.skill.writing import STANDARD, accept, judge, places, skill_md
@@ -184,10 +184,11 @@ def test_description_on_one_line_is_read_by_yaml_or_as_it_stands_or_refused(valu
     if found.manifest is None:
         assert any(problem.severity is Severity.ERROR and problem.line for problem in found.problems)
     elif any(problem.message.startswith("the frontmatter holds") for problem in found.problems):
-        assert _read_by_yaml(value) is None
-        assert found.manifest.description in {
-            as_read for bare in _as_it_stands(value) for as_read in (bare, _read_by_yaml(bare))
-        }
+        readable, unreadable, _ = drop_unreadable(value)
+        same = parse_skill(skill_md(f"name: pdf\ndescription: {readable}\n"), folder="pdf", reading=STANDARD)
+        assert (_read_by_yaml(value), unreadable != ()) == (None, True)
+        assert same.manifest is not None
+        assert found.manifest.description == same.manifest.description
     elif "yaml-repaired" in codes:
         assert found.manifest.description in _as_it_stands(value)
         assert _read_by_yaml(value) is None or "!" in value  # Only a tag is good YAML that has to be mended.

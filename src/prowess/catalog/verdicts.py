@@ -6,9 +6,10 @@ from typing import cast
 
 from prowess.policy import Reading, UnknownKeys
 from prowess.skill.dialects import SIDECAR_PATH
+from prowess.skill.faultless import read_faultless
 from prowess.skill.problems import Problem, make_problem
-from prowess.skill.reading import Judgement, parse_skill
-from prowess.sources.heads import read_head, read_sidecar, sidecar_status
+from prowess.skill.reading import Judgement, parse_in_full
+from prowess.sources.heads import complete_head, read_beginning, read_sidecar, sidecar_status
 from prowess.sources.source import show_path
 from prowess.sources.stamps import Stamp, stamp_file
 
@@ -18,10 +19,13 @@ _ODD_SIDECAR = cast("Stamp", (1, 0, 0, 0, 0, 0))
 """Stands for a sidecar that is no plain file."""
 
 
+_access, _EXISTS, _DIALECTS = os.access, os.F_OK, UnknownKeys.DIALECTS
+"""Looked up once: the next is asked of thousands of folders, hardly any of which has a sidecar."""
+
+
 def find_sidecar(folder: str, reading: Reading) -> Stamp | None:
     """Return the stamp of the folder's sidecar; None if there is none, or if it is not read."""
-    # Hardly any folder has one, and this is asked of thousands.
-    if reading.unknown_keys is not UnknownKeys.DIALECTS or not os.access(f"{folder}/{SIDECAR_PATH}", os.F_OK):
+    if reading.unknown_keys is not _DIALECTS or not _access(f"{folder}/{SIDECAR_PATH}", _EXISTS):
         return None
     status = sidecar_status(folder)
     if status is None:
@@ -41,13 +45,18 @@ def judge_folder(
 
     The second is the head of the file, or None if it cannot be read.
     """
-    head = read_head(folder, status)
+    beginning = read_beginning(folder, status)
+    if isinstance(beginning, Problem):
+        return Judgement(None, (beginning,)), None
+    faultless = read_faultless(beginning, name) if sidecar is None else None
+    if faultless is not None:
+        return Judgement(faultless), beginning
+    head = complete_head(folder, status, beginning)
     if isinstance(head, Problem):
         return Judgement(None, (head,)), None
-    if sidecar is None:
-        return parse_skill(head, folder=name, reading=reading), head
     if sidecar != _ODD_SIDECAR:
-        return parse_skill(head, folder=name, reading=reading, sidecar=read_sidecar(folder)), head
-    manifest, problems = parse_skill(head, folder=name, reading=reading)
+        further = read_sidecar(folder) if sidecar is not None else None
+        return parse_in_full(head, folder=name, reading=reading, sidecar=further), head
+    manifest, problems = parse_in_full(head, folder=name, reading=reading)
     message = f"{SIDECAR_PATH} is no plain file inside the skill"
     return Judgement(manifest, (*problems, make_problem("sidecar-invalid", message, path=SIDECAR_PATH))), head

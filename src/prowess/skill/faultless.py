@@ -44,10 +44,14 @@ _NOTE = re.compile(r"  ([\w-]+):.*\n", re.ASCII)
 
 def read_faultless(head: bytes, folder: str) -> Manifest | None:
     """Return the manifest if it is plain that no policy could find fault with it, else None."""
-    text = split_plain_frontmatter(head)
-    if not text or ("#" in text and " #" in text):  # One sign is looked for far faster than two.
+    raw = split_plain_frontmatter(head)
+    if not raw or (b"#" in raw and b" #" in raw):  # One sign is looked for far faster than two.
         return None
-    odd = find_odd(text)
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return None
+    odd = find_odd(raw).decode()  # Of what is good UTF-8, the characters beyond ASCII are too.
     if odd and not (odd.isprintable() and is_harmless(odd)):
         return None
     return _read_usual(text, folder) or _read_plain(text, folder)

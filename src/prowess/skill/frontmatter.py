@@ -50,13 +50,10 @@ def split_frontmatter(head: bytes, *, strict: bool = False) -> Frontmatter | Pro
     return _split_unusual(head, strict=strict)
 
 
-def split_plain_frontmatter(head: bytes) -> str | None:
-    """Return the text between plain fences, which is how most files begin; None for everything else."""
+def split_plain_frontmatter(head: bytes) -> bytes | None:
+    """Return what is between plain fences, which is how most files begin; None for everything else."""
     end = _find_plain_end(head)
-    try:
-        return head[4 : end + 1].decode() if 0 <= end <= MAX_FRONTMATTER_BYTES else None
-    except UnicodeDecodeError:
-        return None
+    return head[4 : end + 1] if 0 <= end <= MAX_FRONTMATTER_BYTES else None
 
 
 def is_closed(head: bytes) -> bool:

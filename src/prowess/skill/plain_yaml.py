@@ -38,7 +38,7 @@ _MAX_LINES = 500
 
 def parse_plain_yaml(text: str) -> YamlMap | None:
     """Return the map that `text` means, or None if it is not plain enough to be sure."""
-    if not find_odd(text).isprintable() or not text.endswith("\n") or text.count("\n") > _MAX_LINES:
+    if not find_odd(text.encode()).decode().isprintable() or not text.endswith("\n") or text.count("\n") > _MAX_LINES:
         return None
     result: YamlMap = {}
     going = ""  # The key at the top level whose plain text may go on in the next line.
@@ -110,9 +110,9 @@ def find_plain_key(text: str, key: str, below: str = "") -> tuple[int, int] | No
     return (lines.count("\n", 0, at), len(child[1])) if at >= 0 else None
 
 
-def find_odd(text: str) -> str:
-    """Return the characters of a text that are neither line breaks nor visible ASCII."""
-    return text.encode().translate(None, _ORDINARY).decode()
+def find_odd(raw: bytes) -> bytes:
+    """Return what of a text in UTF-8 is neither line breaks nor visible ASCII."""
+    return raw.translate(None, _ORDINARY)
 
 
 def _is_plain(text: str) -> bool:

@@ -27,7 +27,7 @@ from prowess.skill.standard_fields import (
 )
 from prowess.skill.yaml_values import YamlMap
 
-__all__ = ["Judgement", "parse_skill"]
+__all__ = ["Judgement", "parse_in_full", "parse_skill"]
 
 _FALLBACK = re.compile(r"^(name|description)[ \t]*:(.*(?:\n[ \t]+.*)*)$", re.MULTILINE)
 _BLOCK_SIGN = re.compile(r"[|>][+\-0-9]*\s")
@@ -45,10 +45,14 @@ class Judgement(NamedTuple):
 
 def parse_skill(head: bytes, *, folder: str, reading: Reading, sidecar: bytes | None = None) -> Judgement:
     """Judge a skill by the head of its SKILL.md, the name of its folder and Codex' sidecar if it has one."""
-    if sidecar is None:
-        faultless = read_faultless(head, folder)
-        if faultless is not None:
-            return Judgement(faultless)
+    faultless = read_faultless(head, folder) if sidecar is None else None
+    if faultless is not None:
+        return Judgement(faultless)
+    return parse_in_full(head, folder=folder, reading=reading, sidecar=sidecar)
+
+
+def parse_in_full(head: bytes, *, folder: str, reading: Reading, sidecar: bytes | None = None) -> Judgement:
+    """Do the same without the short cut for skills in which there is nothing to find fault with."""
     complaints = Complaints(reading.strict)
     found = split_frontmatter(head, strict=reading.strict)
     if isinstance(found, Problem):

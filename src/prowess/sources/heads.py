@@ -6,6 +6,7 @@ Problem.
 
 import os
 import stat
+from collections.abc import Callable
 
 from prowess.skill.dialects import SIDECAR_PATH
 from prowess.skill.frontmatter import HEAD_BYTES, MAX_FRONTMATTER_BYTES, is_closed
@@ -15,11 +16,44 @@ from prowess.sources.folders import SKILL_MD
 from prowess.sources.open_folders import FILE_FLAGS, read_up_to
 from prowess.sources.real_paths import find_real_path
 
-__all__ = ["read_head", "read_plain_file", "read_sidecar", "read_start", "sidecar_status"]
+__all__ = [
+    "complete_head",
+    "read_beginning",
+    "read_head",
+    "read_plain_file",
+    "read_sidecar",
+    "read_start",
+    "sidecar_status",
+]
 
 
 def read_head(folder: str, status: os.stat_result) -> bytes | Problem:
     """Return as much of the folder's SKILL.md as is needed for its frontmatter; `status` is the file's own."""
+    beginning = read_beginning(folder, status)
+    return beginning if isinstance(beginning, Problem) else complete_head(folder, status, beginning)
+
+
+def read_beginning(folder: str, status: os.stat_result) -> bytes | Problem:
+    """Return the first bytes of the folder's SKILL.md, which are enough for nearly all."""
+    return _read(folder, status, _read_once)
+
+
+def complete_head(folder: str, status: os.stat_result, beginning: bytes) -> bytes | Problem:
+    """Return as much of the folder's SKILL.md as is needed for its frontmatter, of which this is the beginning."""
+    if len(beginning) < HEAD_BYTES or is_closed(beginning):
+        return beginning
+    return _read(folder, status, _read_on)
+
+
+def _read_once(file: int) -> bytes:
+    return os.read(file, HEAD_BYTES)
+
+
+def _read_on(file: int) -> bytes:
+    return read_up_to(file, MAX_FRONTMATTER_BYTES + 1)
+
+
+def _read(folder: str, status: os.stat_result, read: Callable[[int], bytes]) -> bytes | Problem:
     path = f"{folder}/{SKILL_MD}"
     if not stat.S_ISREG(status.st_mode):
         target = _link_target(path, folder, status)
@@ -29,10 +63,7 @@ def read_head(folder: str, status: os.stat_result) -> bytes | Problem:
     try:
         file = os.open(path, FILE_FLAGS)
         try:
-            head = os.read(file, HEAD_BYTES)
-            if len(head) == HEAD_BYTES and not is_closed(head):
-                head += read_up_to(file, MAX_FRONTMATTER_BYTES + 1 - HEAD_BYTES)
-            return head
+            return read(file)
         finally:
             os.close(file)
     except OSError as error:
