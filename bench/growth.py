@@ -97,11 +97,11 @@ _NUMBERS = itertools.count()
 
 
 class _home:  # noqa: N801 - it reads as a word in a with statement
-    """A folder for a step, which is put aside; the two steps of discovery share theirs."""
+    """A folder for a step, which is put aside; the two steps of discovery share theirs, however often they are taken."""
 
     def __init__(self, place: Path, name: str) -> None:
         self._path = place / name.partition(",")[0]
-        self._last = not name.endswith("discovery")
+        self._last = not name.startswith("discovery")
 
     def __enter__(self) -> Path:
         self._path.mkdir(exist_ok=True)
