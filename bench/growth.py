@@ -97,7 +97,7 @@ _NUMBERS = itertools.count()
 
 
 class _home:  # noqa: N801 - it reads as a word in a with statement
-    """A folder for a step, which is put aside; the two steps of discovery share theirs, however often they are taken."""
+    """A folder for a step, which is put aside; the two steps of discovery share theirs, however often they run."""
 
     def __init__(self, place: Path, name: str) -> None:
         self._path = place / name.partition(",")[0]
