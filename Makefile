@@ -27,7 +27,7 @@ test: install  ## Run every test
 	$(PYTEST)
 
 quick: install  ## Run the tests that are quick, for while you work
-	$(PYTEST) -q -m "not slow" $(addprefix --ignore=tests/,$(NOT_QUICK))
+	$(BIN)/python -m pytest -n auto --dist worksteal -q -m "not slow" $(addprefix --ignore=tests/,$(NOT_QUICK))
 
 check: install  ## The whole gate: format, lint, types, imports, tests, docs
 	$(BIN)/ruff format --check .
