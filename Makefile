@@ -6,8 +6,8 @@ SHELL := /bin/sh
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
-# Their libraries alone take seconds to load.
-NOT_QUICK := bench surfaces/frameworks surfaces/mcp surfaces/web/test_browser.py surfaces/web/test_many_servers.py copies/torture test_packaging.py
+# Their libraries alone take seconds to load, or they lead whole conversations.
+NOT_QUICK := agent bench surfaces/frameworks surfaces/mcp surfaces/web/test_browser.py surfaces/web/test_many_servers.py copies/torture test_packaging.py
 
 .PHONY: help install run test quick check format lint types imports docs dist bench fuzz lock clean
 
