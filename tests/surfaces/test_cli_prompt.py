@@ -173,12 +173,13 @@ def test_people_are_told_that_there_is_no_room_at_all(root: Path) -> None:
 
 @pytest.mark.requirement("K4")
 @pytest.mark.parametrize("full", [[], ["--full"]])
-def test_budget_without_room_for_the_remark_is_refused_and_the_least_named(root: Path, full: list[str]) -> None:
-    outcome = run("--skills", str(root), "prompt", "--budget", "1", *full)
-    assert (outcome.status, outcome.stdout) == (2, "")
-    (least,) = re.findall(r"skills are left out; it takes (\d+) tokens", outcome.stderr)
+def test_budget_without_room_for_the_remark_is_kept_and_the_least_named(root: Path, full: list[str]) -> None:
+    outcome = run("--skills", str(root), "--json", "prompt", "--budget", "1", *full)
+    assert (outcome.status, outcome.json["text"], outcome.json["tokens"]) == (0, "", 0)
+    assert len(outcome.json["report"]["left_out"]) == 20
+    (least,) = re.findall(r"skills are left out takes (\d+)", outcome.stderr)
     assert call("--skills", str(root), "prompt", "--budget", least).stdout.count("20 more skills are not listed") == 1
-    assert run("--skills", str(root), "prompt", "--budget", str(int(least) - 1)).status == 2
+    assert run("--skills", str(root), "prompt", "--budget", str(int(least) - 1)).stdout == ""
 
 
 @pytest.mark.requirement("K11")

@@ -35,8 +35,11 @@ def command(invocation: Invocation, form: str | None, budget: int | None, query:
         plan = runtime.plan(agent=agent, query=query, form=CatalogText(form) if form else None, budget=budget)
         offered = [tool["name"] for tool in runtime.session(agent=agent).tools("mcp")] if full else []
         guidance = choose_guidance(runtime.policy.tools, offered=offered)
-    if budget and plan.least:
-        raise click.BadParameter(f"not even the remark fits that skills are left out; it takes {plan.least} tokens")
+    if budget and plan.least:  # Who says 0 wants nothing told.
+        said = (
+            f"a model is told nothing: that skills are left out takes {plan.least:,} tokens, more than {plan.budget:,}"
+        )
+        note(f"{said}; give a larger --budget", label="warning: ", colour="yellow")
     text = render_prompt(guidance=guidance, catalog=plan.text) if full else plan.text
     if invocation.as_json:
         print_json(plan_record(plan, text))
